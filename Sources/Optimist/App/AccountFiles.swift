@@ -33,7 +33,7 @@ public struct AccountFiles: Sendable, Hashable {
     }
 
     /// Gives the unclaimed file to an account, unless the account already has a file. The account's store then sends
-    /// its rows.
+    /// the file's rows.
     ///
     /// Neither file may be open. An interrupted call can be repeated.
     ///
@@ -51,7 +51,7 @@ public struct AccountFiles: Sendable, Hashable {
         let file = file(of: account, on: server)
         let manager = FileManager.default
         guard manager.fileExists(atPath: unclaimed.path), !manager.fileExists(atPath: file.path) else { return false }
-        // Leaves only one file to move. The timeout is for a store that is still closing.
+        // A checkpoint leaves only one file to move. The timeout is for a store that is still closing.
         var configuration = configuration ?? Configuration()
         configuration.busyMode = .timeout(5)
         let queue = try DatabaseQueue(path: unclaimed.path, configuration: configuration)

@@ -7,8 +7,8 @@ public import OptimistWire
 
 /// A user's edit that lost to a later edit of another device, or to a deletion.
 ///
-/// The server may have accepted the edit before, but the other device had not seen it. An edit that was seen and then
-/// replaced is not a conflict, and neither is an equal value.
+/// The server may already have accepted the edit, but the other device had not seen it. If the other device had seen
+/// the edit, or wrote an equal value, there is no conflict.
 ///
 /// The store keeps the last 1,000 conflicts until the app restores or forgets them.
 public struct Conflict: Identifiable, Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct Conflict: Identifiable, Hashable, Sendable {
     public enum Reason: String, Sendable {
         /// A later value from another device replaced the user's.
         case overwritten
-        /// The row was deleted. It may have been recreated since.
+        /// The row was deleted. It may have been recreated later.
         case deleted
     }
 
@@ -30,7 +30,7 @@ public struct Conflict: Identifiable, Hashable, Sendable {
     public let reason: Reason
     /// The user's values by column. For a counter, the amount added: `{"@add": 2}`.
     public let mine: JSONObject
-    /// The values that replaced them, by column. Nil if the row was gone.
+    /// The values that replaced ``mine``, by column. Nil if the row was gone.
     public let theirs: JSONObject?
     /// When this device learned of the loss, by its clock.
     public let date: Date
@@ -68,9 +68,9 @@ extension Store {
     ///
     /// If the row is gone, it is recreated with all its values. Otherwise only the edited columns are written.
     ///
-    /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has it; `DatabaseError` if the row
-    ///   cannot be written, for example because a row that it refers to is gone; otherwise as
-    ///   ``Store/write(allOrNothing:_:)``. The conflict then stays.
+    /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has the conflict; `DatabaseError`
+    ///   if the row cannot be written, for example because a row that it refers to is gone; otherwise as
+    ///   ``Store/write(allOrNothing:_:)``. After an error, the conflict stays.
     public func restore(_ conflict: Conflict) async throws {
         let id = conflict.id
         try await write { db in
@@ -90,7 +90,7 @@ extension Store {
 
     /// Forgets a conflict and the user's values in it.
     ///
-    /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has it; `DatabaseError`.
+    /// - Throws: `OptimistError` with code `unknownConflict` if the store no longer has the conflict; `DatabaseError`.
     public func forget(_ conflict: Conflict) async throws {
         let id = conflict.id
         try await write { db in

@@ -30,8 +30,8 @@ import OptimistWire
     /// Received rows that the device cannot apply yet, oldest first.
     public let parked: [ParkedRow]
 
-    /// Reads a file in read-only mode, which does not disturb a running app. If a process died while it created the
-    /// file, SQLite first rolls back the partial write.
+    /// Reads a file in read-only mode, which does not disturb a running app. If a process died while creating the file,
+    /// SQLite first rolls back the partial write.
     ///
     /// - Parameters:
     ///   - url: The database file.

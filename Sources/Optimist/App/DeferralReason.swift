@@ -32,7 +32,7 @@ public struct DeferralReason: Sendable, Hashable {
         case "blocked": "The row waits for another row that it refers to."
         case "groupFailed": "The server did not accept another row that was written together with this one."
         case "lifeUnknown":
-            "The server does not know this version of the row. The device receives the row again before it resends it."
+            "The server does not know this version of the row. The device receives the row again, and then resends it."
         case "held": "The server refuses every request that contains this row."
         case "restarted": "The server has restarted. The device first compares its data with the server's."
         case "invalidID": "The row's id is not a UUID, so the server cannot store it."

@@ -8,8 +8,8 @@
 public struct MassRemoval: Sendable, Hashable {
     /// What happens to the rows. Rows with unsent changes stay in both cases.
     public enum Decision: Sendable, Hashable {
-        /// Removes the rows, except those with unsent changes. The engine sends these completely, or as new rows if
-        /// their table has counters.
+        /// Removes the rows, except rows with unsent changes. The engine sends the rows that stay: completely, or as
+        /// new rows if their table has counters.
         case remove
         /// Keeps the rows and sends them as new rows. Rows that the server refuses become rejections. The default.
         case keep
@@ -22,13 +22,13 @@ public struct MassRemoval: Sendable, Hashable {
     /// The number of rows of these tables on this device, by table.
     public var total: [String: Int]
 
-    /// Creates a question, for tests of the app's answer.
+    /// Creates a mass removal, for tests of the app's answer.
     public init(rows: [String: Int], total: [String: Int]) {
         self.rows = rows
         self.total = total
     }
 
-    /// Whether an answer also covers `other`, which does not remove more rows of any table.
+    /// Whether an answer also covers `other`: whether `other` removes no more rows of any table.
     func covers(_ other: MassRemoval) -> Bool { other.rows.allSatisfy { $0.value <= rows[$0.key] ?? 0 } }
 
     /// Whether the engine must ask the app.

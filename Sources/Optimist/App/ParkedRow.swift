@@ -5,19 +5,19 @@ import OptimistWire
 
 /// A row that this device has received but the app's table does not show yet.
 ///
-/// The engine retries it whenever a change may let it in. ``SyncCounts/parked`` counts these rows.
+/// Whenever a change may let the row in, the engine retries it. ``SyncCounts/parked`` counts these rows.
 public struct ParkedRow: Hashable, Sendable {
     /// Why a row is parked.
     public enum Reason: Hashable, Sendable {
         /// The row refers to a row that is not on this device, given by table and lower-case UUID.
         case missingParent(table: String, id: String)
-        /// Another row has a value that must be unique. SQLite's message names the columns.
+        /// Another row already has one of the row's unique values. SQLite's message names the columns.
         case valueTaken(String)
-        /// A constraint of the table, such as `CHECK` or `NOT NULL`, or a trigger of the app refuses the row with this
-        /// message. A newer version of the app may accept it.
+        /// A constraint (such as `CHECK` or `NOT NULL`) or a trigger of the app refuses the row with this message. A
+        /// newer version of the app may accept it.
         case constraint(String)
-        /// The server has deleted the row. Its deletion could cascade to rows that have moved to another parent, which
-        /// later pages will show.
+        /// The server has deleted the row. The deletion could cascade to rows that have moved to another parent. Later
+        /// pages will show the moves.
         case deletionTooSoon
         /// This device has deleted or recreated the row, or is resending such a change that the server lost. The server
         /// has not answered yet.

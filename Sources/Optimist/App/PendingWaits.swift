@@ -33,7 +33,7 @@ struct PendingWaits {
         }
     }
 
-    /// Returns why a row waits and when it is sent again, which is never before the others of its group.
+    /// Returns why a row waits and when it is sent again: never before the other rows of its group.
     func wait(of entry: RowEntry) -> (reason: DeferralReason?, until: Date)? {
         let group = entry.local.flatMap { groups[$0.group.rawValue] }
         guard let wait = rows[entry.ref] ?? group else { return nil }
@@ -42,7 +42,7 @@ struct PendingWaits {
 }
 
 extension Date {
-    /// - Parameter offset: How far the clock behind `milliseconds` is ahead of this device's, in milliseconds.
+    /// - Parameter offset: How far the clock that gave `milliseconds` is ahead of this device's clock, in milliseconds.
     init(milliseconds: Int64, aheadBy offset: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds - offset) / 1000)
     }

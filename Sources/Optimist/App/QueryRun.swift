@@ -5,8 +5,8 @@ import GRDB
 import Logging
 import OptimistCore
 
-/// One run of a live query. GRDB repeats the query after commits that may change its result. While it fails, a timer
-/// repeats it too, because some failures end without a commit.
+/// One run of a live query. GRDB repeats the query after commits that may change its result. While the query fails, a
+/// timer repeats it too, because some failures end without a commit.
 final class QueryRun<Value: Sendable>: Sendable {
     private struct State {
         var observation: AnyDatabaseCancellable?
@@ -24,7 +24,8 @@ final class QueryRun<Value: Sendable>: Sendable {
     private let consumer: AsyncStream<Result<Value, any Error>>.Continuation
     private let state: Mutex<State>
 
-    /// The results of a query, until the stream is dropped or its consumer cancelled. Only the newest is buffered.
+    /// The results of a query, until the stream is dropped or its consumer is cancelled. Only the newest result is
+    /// buffered.
     static func results(
         of fetch: @escaping @Sendable (Database) throws -> Value, in store: Store
     ) -> AsyncStream<Result<Value, any Error>> {
@@ -45,8 +46,8 @@ final class QueryRun<Value: Sendable>: Sendable {
         state = Mutex(State(random: store.dependencies.randomness(for: "livequery.backoff")))
     }
 
-    /// Starts or restarts the observation. A query that throws does not end it: GRDB tracks what the query read before
-    /// it threw.
+    /// Starts or restarts the observation. If the query throws, the observation continues: GRDB tracks what the query
+    /// read before it threw.
     private func observe() {
         let observation = ValueObservation.tracking { [fetch] db in Result { try fetch(db) } }.start(
             in: store.pool, scheduling: .async(onQueue: queue),

@@ -43,10 +43,10 @@ public struct QueryState<Value: Sendable>: Sendable {
     public func get() throws -> Value { try result.get() }
 }
 
-/// Turns the results of a query into states, and drops consecutive equal ones.
+/// Turns the results of a query into states, and drops consecutive equal states.
 struct QueryHistory<Value: Equatable & Sendable> {
     private var last: Value?
-    /// The description of the last state's failure. Nil if it succeeded.
+    /// The description of the last state's failure. Nil after a success.
     private var failure: String?
 
     mutating func state(after result: Result<Value, any Error>) -> QueryState<Value>? {

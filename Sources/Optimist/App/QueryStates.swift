@@ -10,8 +10,8 @@ extension Store {
     /// cancelled.
     ///
     /// A failure is also a state, for example when this app cannot decode a newer app's value: ``QueryState/failure``
-    /// says why, and ``QueryState/value`` is the last result. The store logs each failure once, without user data. The
-    /// query runs again after commits that may change its result, and with a backoff from 0.5 s to 60 s.
+    /// says why, and ``QueryState/value`` is the last result. The store logs each failure once, without user data. A
+    /// failed query runs again after commits that may change its result, and with a backoff from 0.5 s to 60 s.
     ///
     /// - Parameter fetch: Runs on a reader thread, never on the caller's. A thrown error becomes the state's failure.
     public func observe<Value: Equatable & Sendable>(

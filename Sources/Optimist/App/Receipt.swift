@@ -4,7 +4,8 @@ import Foundation
 import GRDB
 import OptimistCore
 
-/// The rows of a write, to wait for the server's answer in this launch of the app or, after encoding, in a later one.
+/// The rows of a write, for a call that waits for the server's answer. An encoded receipt also works in a later launch
+/// of the app.
 public struct Receipt: Codable, Hashable, Sendable {
     struct Row: Codable, Hashable, Sendable {
         let table: String
@@ -43,8 +44,8 @@ extension Store {
     /// Waits until the server has accepted or refused every row of a write, in a push assembled after the write.
     ///
     /// The call waits as long as necessary, even offline. If the user edited a row again before the server refused it,
-    /// the device sends the newer version instead, and the row counts as settled once the server has answered that.
-    /// Cancelling the task only ends the wait.
+    /// the device sends the newer version instead, and the row is settled when the server has answered the newer
+    /// version. Cancelling the task only ends the wait.
     ///
     /// - Returns: The rejections among the write's rows, except those already retried or discarded. If empty, the
     ///   server has applied every row, or a later change on the server won (``Conflict``).

@@ -52,17 +52,19 @@ extension Conflict {
 extension Store {
     /// Writes a rejected row again with a record's values, as a new user edit, and forgets the rejection.
     ///
-    /// This writes the columns of the refused edit, and other columns that differ from ``Rejection/mine(as:in:)``.
-    /// Columns that the server changed after the app read the record thus keep the server's values, if the refusal
-    /// included them. Dependents keep their own values. Counters ignore the record: the refused counts are added again.
+    /// This writes the columns of the refused edit, and other columns that differ from ``Rejection/mine(as:in:)``. If
+    /// the refusal included the server's values, columns that the server changed after the app read the record keep
+    /// those values. Dependents keep their own values. Counters ignore the record: the refused counts are added again.
+    ///
+    /// If the server refused a deletion, ``retry(_:with:)-(_,JSONObject)`` deletes the row again. To keep the row,
+    /// discard the rejection and write the record.
     ///
     /// - Parameters:
     ///   - rejection: The rejection to retry.
     ///   - record: The row to write, for example ``Rejection/mine(as:in:)`` with another value.
-    /// - Throws: `OptimistError` with code `refusedDeletion` if the server refused a deletion
-    ///   (``retry(_:with:)-(_,JSONObject)`` deletes the row again; to keep the row, discard the rejection and write the
-    ///   record), `invalidTable` if the record is a different row; otherwise as ``retry(_:with:)-(_,JSONObject)``. The
-    ///   rejection then stays.
+    /// - Throws: `OptimistError` with code `refusedDeletion` if the server refused a deletion, or `invalidTable` if the
+    ///   record is a different row; otherwise as ``retry(_:with:)-(_,JSONObject)``. After an error, the rejection
+    ///   stays.
     public func retry<Record: SyncedRecord>(_ rejection: Rejection, with record: Record) async throws {
         let columns = try record.databaseDictionary
         guard Record.databaseTableName == rejection.table, let layout = layout(named: rejection.table),
@@ -127,7 +129,7 @@ extension OptimistError {
 }
 
 extension JSONObject {
-    /// Replaces counter changes by sums: the amount added to the count in `other`.
+    /// Replaces each counter change by a sum: the count in `other` plus the amount added.
     fileprivate func counted(onto other: JSONObject, in layout: TableLayout) -> JSONObject {
         JSONObject(
             members.map { member in

@@ -59,7 +59,7 @@ public struct Rejection: Identifiable, Hashable, Sendable {
         /// The server's values when the row was taken back, by column. Nil if the server did not have the row, as far
         /// as the device knew.
         public let theirs: JSONObject?
-        /// Numbers the rows that were taken back, in the same sequence as the ids of rejections.
+        /// The number of this row, in the same sequence as the ids of rejections.
         let number: Int64
     }
 }
@@ -82,7 +82,8 @@ extension Store {
 
     /// Forgets a rejection and the user's values in it.
     ///
-    /// - Throws: `OptimistError` with code `unknownRejection` if it was already retried or discarded; `DatabaseError`.
+    /// - Throws: `OptimistError` with code `unknownRejection` if the rejection was already retried or discarded;
+    ///   `DatabaseError`.
     public func discard(_ rejection: Rejection) async throws {
         let id = rejection.id
         try await write { db in

@@ -10,8 +10,8 @@ struct RejectionTable {
 
     init(_ db: Database) { self.db = db }
 
-    /// Stores a refusal in place of an equal earlier one: the engine resends a row that it cannot take back once a day,
-    /// and the user may repeat a write. A new number shows receipts that this refusal is later.
+    /// Stores a refusal in place of an equal earlier one: once a day, the engine resends a row that it cannot take
+    /// back, and the user may repeat a write. The refusal gets a new number, so that receipts recognise it as later.
     ///
     /// - Parameters:
     ///   - server: The server's values. Nil if the server does not have the row, or if they are unknown.

@@ -27,8 +27,8 @@ public struct RowExplanation: Hashable, Sendable {
         /// The server has the row, but this device has not received it yet.
         case awaited
         /// The server has the row, but without values for the columns in `lacking`, sorted by name. This device has
-        /// values for them that are not pending, because a migration filled them in. A value is sent once the user
-        /// edits it.
+        /// values for them that are not pending, because a migration filled them in. The device sends a value when the
+        /// user edits it.
         case alive(lacking: [String])
     }
 
@@ -59,8 +59,8 @@ extension RowExplanation: CustomStringConvertible {
         case .awaited: "The server has the row, but this device has not received it yet."
         case .alive(lacking: []): "The server has the same row."
         case .alive(let columns):
-            "The server has the row without values for \(columns.joined(separator: ", ")): a migration filled it in, "
-                + "and the device sends it after an edit."
+            "The server has the row without values for \(columns.joined(separator: ", ")): a migration filled these "
+                + "in, and the device sends a value after the user edits it."
         }
     }
 

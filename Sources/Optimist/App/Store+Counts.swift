@@ -19,7 +19,7 @@ public struct SyncCounts: Sendable, Hashable {
 }
 
 extension SyncCounts {
-    /// - Parameter layouts: The synced tables. Rows of other tables wait and do not count.
+    /// - Parameter layouts: The synced tables. Rows of other tables wait and are not counted.
     static func fetch(_ db: Database, of layouts: [TableLayout]) throws -> SyncCounts {
         func count(_ sql: String) throws -> Int { try Int.fetchOne(db.cachedStatement(sql: sql)) ?? 0 }
         var counts = SyncCounts()

@@ -30,7 +30,7 @@ extension Store {
         return true
     }
 
-    /// Notices of writes to the file by any process. Nil if no other process may open the file.
+    /// A stream with a notice when any process writes to the file. Nil if no other process may open the file.
     func fileNotices() -> AsyncStream<Void>? {
         dependencies.sharesFiles ? FileWatcher.notices(of: URL(filePath: file.path + "-wal")) : nil
     }

@@ -7,7 +7,7 @@ import OptimistCore
 extension Store {
     var signedIn: SignInState { whoIsSignedIn.withLock { $0 }.ask() }
 
-    /// Sets the closure that every write asks for the user. If several engines call this, the last one wins.
+    /// Sets the closure that tells every write who is signed in. If several engines call this, the last call wins.
     func follow(_ whoIsSignedIn: @escaping @Sendable () -> SignInState) {
         self.whoIsSignedIn.withLock { $0 = SignedInQuestion(ask: whoIsSignedIn) }
     }
@@ -29,7 +29,7 @@ extension Store {
     ///   - signedIn: The user who was signed in before the remote connected.
     ///   - present: Returns the current user.
     /// - Throws: `OptimistError` with code `otherAccount` if the file is bound to another account.
-    ///   ``RemoteFailure/unreachable(_:)`` if the user changed since.
+    ///   ``RemoteFailure/unreachable(_:)`` if a different user is signed in now.
     func bind(
         to account: String, as signedIn: SignInState = .unknown,
         present: @escaping @Sendable () -> SignInState = { .unknown }

@@ -8,8 +8,9 @@ public import OptimistCore
 
 /// An app's data on this device: its own SQLite tables, and the changes that the server does not have yet.
 ///
-/// A write commits to the app's tables and to the outbox in one transaction, and returns once that is durable. Writes
-/// never wait for the network, and reads never use it. A ``SyncEngine`` sends pending changes when it can.
+/// A write commits to the app's tables and to the outbox in one transaction, and returns when the transaction is
+/// durable. Writes never wait for the network, and reads never use it. A ``SyncEngine`` sends pending changes when it
+/// can.
 ///
 /// Safe to use from any thread and task. Several processes can open the same file, each through its own `Store`: each
 /// process's live queries show what the others commit, and one process at a time syncs.
@@ -41,8 +42,8 @@ public final class Store: Sendable {
     private let shared: Mutex<SharedFile>
     /// The server's time minus the device's, in milliseconds.
     let clockOffset: Mutex<Int64>
-    /// The time at which the clock was last restarted, in milliseconds since 1970. A confirmed stamp cannot move the
-    /// clock back further.
+    /// The time at which the clock was last restarted, in milliseconds since 1970. Confirmed stamps kept the clock from
+    /// going back further.
     let clockFloor = Mutex<Int64>(.min)
     private let watch = Mutex<Task<Void, Never>?>(nil)
     private let closing = Mutex(false)
@@ -64,8 +65,8 @@ public final class Store: Sendable {
     ///   - dependencies: The sources of time, ids and randomness. Default: the system's.
     ///   - logger: Receives failures of live queries and of status reads, without user data.
     ///   - migrate: Registers the app's migrations, which create and alter its tables. They run before this returns.
-    /// - Throws: `OptimistError`. No data has changed if its code is `noFolder`, `notADatabase`, `newerVersion` or
-    ///   `erasingMigrator`. No migration has run if it is `notDurable`. All have run if it is `invalidTable`, but none
+    /// - Throws: `OptimistError`. After code `noFolder`, `notADatabase`, `newerVersion` or `erasingMigrator`, no data
+    ///   has changed. After `notDurable`, no migration has run. After `invalidTable`, all migrations have run, or none
     ///   if a check names a table that does not sync. The code can also be `damagedMetadata`. `DatabaseError` if SQLite
     ///   or a migration fails.
     public init(
@@ -132,7 +133,8 @@ public final class Store: Sendable {
     ///
     /// Queued writes finish first. After that, every read and write throws `OptimistError` with code `storeClosed`,
     /// live queries emit nothing more, and the store cannot be reopened: make a new one. First cancel
-    /// `SyncEngine.run()` and wait for it to return. Closing twice is harmless, and cancellation does not interrupt it.
+    /// `SyncEngine.run()` and wait for it to return. A second call is harmless, and cancellation does not interrupt a
+    /// call.
     ///
     /// - Throws: `DatabaseError` if the app's own observations or statements still use the file. The store stays closed
     ///   to reads and writes; call this again to release the file.
@@ -233,7 +235,7 @@ public final class Store: Sendable {
         try readNow(value)
     }
 
-    /// Keeps an async function from picking GRDB's asynchronous `read`.
+    /// Lets an async function call GRDB's synchronous `read`, not the asynchronous one.
     private func readNow<T>(_ value: (Database) throws -> T) throws -> T {
         try requireOpen()
         return try pool.read(value)
@@ -302,8 +304,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// - Parameter person: The user who was signed in when the app wrote. The transaction fails if that user may not
-    ///   write to this file and it changes a synced row.
+    /// - Parameter person: The user who was signed in when the app wrote. If that user may not write to this file, a
+    ///   transaction that changes a synced row fails.
     func transact<T>(
         as author: CaptureContext.Author, by person: SignInState = .unknown, collecting: Bool = false,
         _ updates: (Database) throws -> T

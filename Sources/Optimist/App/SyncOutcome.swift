@@ -50,7 +50,7 @@ extension SyncOutcome: CustomStringConvertible {
 }
 
 extension SyncOutcome {
-    /// - Parameter phase: The phase once no push or pull was running. Nil if the time was up first.
+    /// - Parameter phase: The phase when no push or pull was running any more. Nil if the time was up first.
     init(_ phase: SyncStatus.Phase?, _ status: SyncStatus) {
         let end: End =
             switch phase ?? status.phase {

@@ -2,7 +2,7 @@
 
 /// The progress of a first sync or a resync. The number of rows never decreases.
 public struct SyncProgress: Sendable, Hashable {
-    /// The table being received. Nil once all tables have arrived and only the changes made since are missing.
+    /// The table being received. Nil when all tables have arrived and only later changes are missing.
     public var table: String?
     /// The number of rows received.
     public var rows: Int

@@ -64,7 +64,7 @@ struct RowExplanationTests {
         let filled = try await device.store.explain(Shop.ColouredItem(id: item.id))
         #expect(!filled.isSynced && filled.serversWord == .alive(lacking: ["colour"]))
         #expect(
-            "\(filled)".hasPrefix("The server has the row without values for colour: a migration filled it in, and"))
+            "\(filled)".hasPrefix("The server has the row without values for colour: a migration filled these in, and"))
         try await device.execute("UPDATE item SET colour = 'red'")
         try await device.sync(with: server)
         #expect(try await device.store.explain(Shop.ColouredItem(id: item.id)).isSynced)
