@@ -4,9 +4,9 @@ public import Foundation
 
 /// Why an operation failed, and what can be done about it.
 ///
-/// Being offline is a state, not an error, and nothing throws because of it.
+/// Being offline is a state, not an error: no function throws because the device is offline.
 public struct OptimistError: Error, Sendable {
-    /// What happened. Compare with the constants.
+    /// What happened. Compare the code with the constants.
     public let code: Code
     /// One sentence that is safe to log and to show: it never contains a user's text or a secret.
     public let message: String
@@ -32,7 +32,7 @@ public struct OptimistError: Error, Sendable {
     /// What happened. An open set: a minor release may add codes. Each module declares its own constants.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
-        /// Makes a code from its text, by which codes are compared. Use your own prefix.
+        /// Makes a code. Two codes with the same text are equal, so begin the text with your own prefix.
         public init(_ description: String) { self.description = description }
     }
 

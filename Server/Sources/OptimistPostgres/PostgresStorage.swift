@@ -12,22 +12,22 @@ package import OptimistWire
 
 /// A PostgreSQL database that any number of equal server processes share, and the resources that each process uses.
 ///
-/// Making this value does not connect. A wrong URL is reported when a server opens the database: see
+/// The initializer does not connect to the database. A server reports a wrong URL when it opens the database: see
 /// `ServerStorage.postgres(_:secret:)`.
 public struct PostgresDatabase: Sendable {
     /// A libpq connection URL, such as `postgres://user@host1,host2/name?sslmode=verify-full`.
     ///
-    /// It may name several hosts: the server uses the one that accepts writes. It may set libpq's parameters, for
-    /// example `connect_timeout`, whose default here is 3 seconds for each host. To use another schema of the database,
-    /// add `options=-csearch_path%3DNAME`.
+    /// The URL may name several hosts: the server uses the host that accepts writes. The URL may set libpq's
+    /// parameters, for example `connect_timeout`, whose default here is 3 seconds for each host. To use another schema
+    /// of the database, add `options=-csearch_path%3DNAME`.
     package var url: String
     /// The most connections that a process uses for requests. Default: 16.
     ///
-    /// The initializer raises a number below 1 to 1. Do not set a lower one later, because no request could run. A
+    /// The initializer raises a number below 1 to 1. Do not set a lower number later, because no request could run. A
     /// process opens up to two more connections: one listens to the other processes, and one is open while this process
     /// does the housekeeping.
     package var maxConnections: Int
-    /// The most requests of a process that may wait for a connection. The server answers further ones with 503.
+    /// The most requests of a process that may wait for a connection. The server answers further requests with 503.
     /// Default: 1,000.
     ///
     /// The initializer raises a number below 0 to 0.
@@ -54,8 +54,8 @@ public struct PostgresDatabase: Sendable {
 extension ServerStorage {
     /// A PostgreSQL database that any number of servers share, behind any load balancer. PostgreSQL 14 or later.
     ///
-    /// The server opens the database when it is made, outside the event loops, and makes the tables if there are none.
-    /// Cancelling the task does not interrupt this. Opening throws `OptimistError` with one of these codes, and a
+    /// When a server is made, it opens the database outside the event loops, and makes the tables if there are none.
+    /// Cancelling the task does not interrupt this work. Opening throws `OptimistError` with one of these codes, and a
     /// message that says what to do:
     ///
     /// - `databaseUnreachable`: the server cannot connect, or the database failed in a way that no other code
@@ -148,7 +148,7 @@ package struct PostgresOpening: Sendable {
         return storage
     }
 
-    /// Carries out an operator's command, and announces the sessions it ended to the running servers.
+    /// Carries out an operator's command. If the command ends sessions, announces this to the running servers.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await explaining { try keys.check(try migrated()) }
         let storage = try await assemble(.ofNoRows, keys)
@@ -157,7 +157,7 @@ package struct PostgresOpening: Sendable {
         return answer
     }
 
-    /// Begins an epoch, and returns its name. Running servers use it from their next transaction on.
+    /// Begins an epoch, and returns its name. Running servers use the new epoch from their next transaction.
     package func beginEpoch() async throws -> String {
         let name = dependencies.makeEpoch()
         try await explaining { try beginEpoch(name, try migrated()) }
@@ -172,7 +172,7 @@ package struct PostgresOpening: Sendable {
         }
     }
 
-    /// Makes this the secret that starting servers must have. Running servers keep theirs.
+    /// Replaces the secret that a server must have to start. Running servers keep their secret.
     package func replaceSecret(by keys: ServerKeys) async throws {
         try await explaining {
             let connection = try migrated()

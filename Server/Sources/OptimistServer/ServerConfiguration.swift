@@ -18,9 +18,9 @@ public struct ServerConfiguration: Sendable {
     public var storage: ServerStorage
     /// The types and columns of the rows.
     public var schema: Schema
-    /// The schema changes to accept among those that may break apps or remove data, relative to the version served
-    /// before. Default: none. The server refuses to start if the schema makes such a change that is not listed, or if a
-    /// listed change is not in the schema.
+    /// The changes since the previously served schema that may break apps or remove data, and that you accept. Default:
+    /// none. The server refuses to start if the schema makes such a change that is not listed, or if a listed change is
+    /// not in the schema.
     public var acceptedChanges: [SchemaChange]
     /// How long an access token is valid. Default: 15 minutes.
     public var accessTokenLifetime: Duration
@@ -34,10 +34,10 @@ public struct ServerConfiguration: Sendable {
     /// Refuses or amends clients' writes within the transaction, see ``GroupHook``. The server logs why it deferred a
     /// group. Default: nil.
     public var hook: GroupHook?
-    /// Receives every transaction of every account after it is durable: at least once, in order within each account,
-    /// also after a restart. Calls do not overlap, and only one process calls it at a time. If it throws, the server
-    /// calls it again within 30 seconds, from the first transaction whose success is not recorded. If it is added to an
-    /// existing server, it starts with the first transaction of each account. Default: nil.
+    /// Receives every durable transaction of every account: at least once, in order within each account, also after a
+    /// restart. Calls do not overlap, and only one process calls the closure at a time. If the closure throws, the
+    /// server calls it again within 30 seconds, from the first transaction whose success is not recorded. A closure
+    /// that is added to an existing server starts with the first transaction of each account. Default: nil.
     public var didApply: (@Sendable (AppliedTransaction) async throws -> Void)?
     /// The people who may create an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
@@ -48,19 +48,20 @@ public struct ServerConfiguration: Sendable {
     /// Whether your proxy is in front of the server. If true, the server trusts `X-Forwarded-For` and
     /// `X-Forwarded-Proto`. If false behind a proxy, all clients share one limit on attempts. Default: false.
     public var isBehindProxy: Bool
-    /// The current time as confirmed by an operator, for a start after the clock leapt by more than a day. If it is
-    /// within a day and a half of the server's clock, the server trusts its clock and resumes sweeping. Default: nil.
+    /// The current time as an operator confirmed it, for a start after the clock leapt by more than a day. If this time
+    /// is within a day and a half of the server's clock, the server trusts its clock and resumes sweeping. Default:
+    /// nil.
     public var acceptedTime: Date?
     /// The origin at which clients reach the server, such as `https://sync.example.org`. URLs in answers begin with it.
     /// Default: taken from the request's `Host` and, behind a proxy, `X-Forwarded-Proto`.
     public var publicOrigin: String?
-    /// The most connections of one address at a time. The server closes further ones. Behind a proxy this limit does
-    /// not apply. Default: 512.
+    /// The most connections that one address may have open. The server closes further connections. Behind a proxy this
+    /// limit does not apply. Default: 512.
     public var connectionsPerAddress: Int
     /// The most memory for all requests and answers together, in bytes. 128 MB of it are for evaluating requests. The
     /// rest is for bodies and answers that wait for slow clients. When the rest is used up, the server refuses large
-    /// requests with 503. It always accepts a small request of an account without other requests in memory. It must be
-    /// at least 256 MB, a precondition when the server starts. Default: 512 MB.
+    /// requests with 503. If an account has no other request in memory, the server always accepts a small request. The
+    /// limit must be at least 256 MB, a precondition when the server starts. Default: 512 MB.
     public var memoryLimit: Int
     /// How far a client may fall behind a reading speed of 8 KB/s before the server closes the connection. A client can
     /// therefore hold an answer for this long, plus a second for each 8 KB of the answer. Default: 120 s.
@@ -78,8 +79,8 @@ public struct ServerConfiguration: Sendable {
     /// How many days the server remembers a deleted row. A device that was away for longer compares all its rows.
     /// Default: 90.
     public var tombstoneDays: Int
-    /// A file made by `optimist gazetteer import`, which serves `GET /places`. Default: nil, and the route does not
-    /// exist.
+    /// A file made by `optimist gazetteer import`. The route `GET /places` answers from the file. Default: nil, and the
+    /// route does not exist.
     public var gazetteer: URL?
     /// The app's own routes, in addition to the server's. Default: none.
     public var routes: [AppRoute]
@@ -99,7 +100,7 @@ public struct ServerConfiguration: Sendable {
     var elapsed: (@Sendable () -> Duration)?
     /// How long one request may block all other writers.
     var workBudget: WorkBudget = .standard
-    /// Tests lengthen them on a database that counts attempts by its own clock.
+    /// Tests lengthen the intervals if the database counts attempts by the database's own clock.
     var attemptIntervals = AttemptIntervals()
     /// How long a client may delay the server's shutdown.
     var endPatience: Duration = .seconds(5)

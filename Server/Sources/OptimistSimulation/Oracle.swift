@@ -2,20 +2,20 @@
 
 import OptimistWire
 
-/// Decides by the published rules which outcomes of a write are allowed. It uses the server's order, and the versions
-/// that each device had read.
+/// Decides which outcomes of a write the published rules allow. It uses the server's order, and the versions that each
+/// device had read.
 ///
-/// The rules allow the server not to hold a written value only if
-/// - its device later replaced or deleted the value itself (S1),
+/// The server may lack a written value only if
+/// - the device that wrote the value later replaced or deleted it (S1),
 /// - the server refused it (V2, V5),
 /// - the server had a later value (M1), or
-/// - the life of the row, of the row above it or of the row that it refers to ended unread (M2, M6).
+/// - the life of the row, of a row above it or of a row that it refers to ended, unknown to the device (M2, M6).
 struct Oracle {
     let history: History
     let clocksAreRight: Bool
     /// Whether the server has purged tombstones.
     var hasForgotten = false
-    /// Nil while the world runs. Then every row that the server may refuse counts as refused.
+    /// Nil while the world runs: every row that the server may refuse then counts as refused.
     var kept: Kept?
 
     private var log: ServerLog { history.log }
@@ -38,8 +38,8 @@ struct Oracle {
         }
     }
 
-    /// Whether the device itself deleted the row later. A deletion of unknown outcome counts only if the server may
-    /// never have heard of the row.
+    /// Whether the device itself deleted the row later. If the outcome of the deletion is unknown, it counts only if
+    /// the server may never have received the row.
     private func wasDeletedLater(_ row: RowName, than number: Int) -> Bool {
         history.laterWrites(of: row, than: number).contains { _, write in
             write.deleted.contains(row) && (write.hasReturned || log.hasGoneBack || log.versions(of: row).isEmpty)
@@ -76,9 +76,9 @@ struct Oracle {
             && writers.allSatisfy { $0.number < number && !$0.write.isApart(from: history.writes[number]) }
     }
 
-    /// Whether a row may be gone although a device wrote it: its life ended unread, the device deleted it later, or one
-    /// of these is true of a row above it (M2, M6). While the world runs, any row that it refers to may hold it up, and
-    /// so may a text that the server refuses (V5).
+    /// Whether a row may be gone although a device wrote it: the row's life ended unread, the device deleted the row
+    /// later, or one of these is true of a row above it (M2, M6). While the world runs, the server may also lack the
+    /// row because the row refers to a missing row, or has a text that the server refuses (V5).
     private func mayBeGone(_ row: RowName, for number: Int) -> Bool {
         var met: Set<RowName> = []
         return mayBeGone(row, for: number, &met)
@@ -104,8 +104,8 @@ struct Oracle {
         }
     }
 
-    /// Whether an edit is later than the deletion of the life that it edits, and keeps the row (M2). The server cannot
-    /// compare an edit with a deletion that it has forgotten (M6).
+    /// Whether an edit keeps the row, because the edit is later than the deletion of the edited life (M2). The server
+    /// cannot compare an edit with a deletion that the server has forgotten (M6).
     private func isOutlived(_ end: ServerLog.Version, by write: History.Write, in life: ServerLog.Version?) -> Bool {
         guard Tables.editWins(in: end.row.name.table), clocksAreRight, !hasForgotten, let life,
             let deletion = end.row.clocks?.common
@@ -124,8 +124,9 @@ struct Oracle {
         return !hasEnded && log.version(of: row, at: position)?.row.values != nil
     }
 
-    /// Whether a user has inserted a row or, where edits win, edited it after a deletion. A server that was restored or
-    /// has forgotten deletions also takes rows from devices (L3, L4).
+    /// Whether a user inserted the row again after a deletion. In a table where edits win, an edit after the deletion
+    /// counts as well. If the server was restored or has forgotten deletions, it also accepts rows from devices (L3,
+    /// L4).
     func mayLiveAgain(_ version: ServerLog.Version) -> Bool {
         let row = version.row.name
         if log.hasGoneBack || !clocksAreRight || hasForgotten && version.former?.values == nil { return true }
@@ -148,7 +149,7 @@ struct Oracle {
         else {
             return true
         }
-        // The server applies edits of a merged row to the row it was merged into.
+        // After a merge, the server applies edits of the former row to the row that remains.
         let rows = kind == .uniqueName ? history.byRow.keys.filter { $0.table == cell.row.table } : [cell.row]
         let target = Tables.target(of: cell.value, in: cell.column, of: cell.row.table)
         return rows.contains { !history.writers(of: Cell(row: $0, column: cell.column, value: cell.value)).isEmpty }

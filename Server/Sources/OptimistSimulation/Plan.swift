@@ -4,12 +4,12 @@ package import Foundation
 
 /// The external events of a world: the users' writes and the faults.
 ///
-/// Each event carries its own randomness, so removing some does not change the others.
+/// Each event carries its own randomness, so removing some events does not change the others.
 package struct Plan: Codable, Sendable, Hashable {
     /// Determines the order of jobs and the fate of messages.
     package var seed: UInt64
     package var devices: Int
-    /// Only with right clocks is the last writer known exactly.
+    /// Whether the devices' clocks are right. If not, the test does not know exactly which writer was last.
     package var clocksAreRight: Bool
     /// Nil uses the server's default.
     package var pageRows: Int?
@@ -20,7 +20,7 @@ package struct Plan: Codable, Sendable, Hashable {
     package struct Event: Codable, Sendable, Hashable {
         package var at: Double
         package var kind: Kind
-        /// Ignored by events of the server.
+        /// The device of the event. Events of the server ignore this number.
         package var device: Int
         /// Jobs, operations or seconds, depending on `kind`.
         package var amount: Int
@@ -32,9 +32,9 @@ package struct Plan: Codable, Sendable, Hashable {
         case write, offline, flaky, kill, diskCrash, ioError, diskFull, busy, powerLoss, skew
         case serverKill, serverDiskCrash, serverIOError, serverPowerLoss
         case expireTokens, revoke, signOut, checkpoint
-        /// Restored from a copy of the file from a while ago.
+        /// The device or the server is restored from an older copy of its file.
         case deviceRestore, serverRestore
-        /// Updated to the second version of the app.
+        /// The device or the server gets the second version of the app.
         case upgrade, serverUpgrade
         /// All devices are off for a hundred days, and then the server purges old tombstones.
         case absence

@@ -31,8 +31,8 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     public let column: String?
     /// All columns at fault. For a `uniqueViolation`, the columns whose values another row already has.
     public let columns: [String]
-    /// For a `uniqueViolation`, the lower-case UUID of the row in this table that has the values. Nil if the server did
-    /// not name it.
+    /// For a `uniqueViolation`, the lower-case UUID of the row that already has the values. The row is in the same
+    /// table. Nil if the server did not name the row.
     public let conflictingRowID: String?
     /// A message that is safe to show. Never compare it: switch on ``code``.
     public let message: String
@@ -42,11 +42,11 @@ public struct Rejection: Identifiable, Hashable, Sendable {
     public let theirs: JSONObject?
     /// When the server's answer arrived, by the device's clock.
     public let date: Date
-    /// Pending rows that were taken back with this one: rows that refer to it, rows whose deletion depended on it, and
+    /// Pending rows that were taken back with this row: rows that refer to it, rows whose deletion depended on it, and
     /// the rest of an `allOrNothing` write. A retry writes them again.
     public internal(set) var dependents: [Dependent] = []
 
-    /// A row that was taken back with a refused one.
+    /// A row that was taken back with a refused row.
     public struct Dependent: Hashable, Sendable {
         /// The table of the row.
         public let table: String

@@ -5,7 +5,7 @@ import OptimistWire
 extension RemotePage.Row.Content {
     var isAlive: Bool { if case .row = self { true } else { false } }
 
-    /// The clocks of values that were replaced before the replacing user had read them.
+    /// The clocks of values that a device replaced or deleted without having read them.
     var unread: UnreadClocks {
         switch self {
         case .row(let patch): patch.unread
@@ -13,7 +13,7 @@ extension RemotePage.Row.Content {
         }
     }
 
-    /// Keeps unread values of these devices only.
+    /// Keeps only the unread clocks of these devices.
     func tellingUnread(of devices: Set<String>) -> Self {
         switch self {
         case .row(var patch) where !patch.unread.isEmpty:
@@ -40,7 +40,8 @@ struct ReceivedRow: Sendable {
 
     var isMissing: Bool { if case .deleted(let tombstone) = content { tombstone.isMissing } else { false } }
 
-    /// False for the columns of an answer, and for a value kept until a migration added its column.
+    /// Whether the row is complete. False for the columns of an answer, and for a value that was kept until a migration
+    /// added its column.
     var isWhole: Bool { if case .row(let patch) = content { patch.seq != nil } else { true } }
 
     /// The wire id of the row that this one was merged into.
@@ -51,6 +52,6 @@ struct ReceivedRow: Sendable {
 
 extension Tombstone {
     /// Whether the row was missing from a resync, although the server has not reported its deletion. The server may
-    /// have the row again later, in its first life and as of any transaction.
+    /// later have the row again, in its first life and from any transaction.
     var isMissing: Bool { seq == nil && clock == nil }
 }

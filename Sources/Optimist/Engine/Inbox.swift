@@ -2,14 +2,14 @@
 
 import OptimistCore
 
-/// The events that wait for the engine's loop, in order of arrival. There are few: each lane, timer and watcher has at
-/// most one event waiting, and rapid writes and pokes are combined.
+/// The events that wait for the engine's loop, in order of arrival. There are few events: each lane, timer and watcher
+/// has at most one event waiting, and rapid writes and pokes are combined.
 final class Inbox: Sendable {
     /// An event, and the number of the work that produced it. The number is nil for an event from outside the engine.
     struct Signal: Sendable {
         var event: SyncMachine.Event
         var work: Int?
-        /// Receives the phase when, after this event, no push or pull is under way.
+        /// Receives the phase as soon as the engine has handled this event and no push or pull is running.
         var waiter: Waiter?
     }
 
@@ -17,7 +17,7 @@ final class Inbox: Sendable {
 
     private let continuation = Mutex<AsyncStream<Signal>.Continuation?>(nil)
 
-    /// Returns the events that are put after this call. Nil while another caller reads them.
+    /// Returns a stream of the events that arrive after this call. Nil while another caller reads events.
     func open() -> AsyncStream<Signal>? {
         continuation.withLock { continuation in
             guard continuation == nil else { return nil }

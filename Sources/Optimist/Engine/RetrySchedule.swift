@@ -34,7 +34,7 @@ struct RetrySchedule: Sendable, Equatable {
         return startIfIdle()
     }
 
-    /// Returns whether to start now, before the wait ends, because success has become more likely.
+    /// Ends a wait early, because success has become more likely. Returns whether to start now.
     mutating func bringForward(by cause: Cause) -> Bool {
         if startIfIdle() { return true }
         guard case .waiting = phase, let step, !step.isDemanded, causes.insert(cause).inserted else { return false }
@@ -59,7 +59,7 @@ struct RetrySchedule: Sendable, Equatable {
         return startIfIdle()
     }
 
-    /// Returns how long to wait before the next attempt; zero means that it has started.
+    /// Returns how long to wait before the next attempt. Zero: the next attempt has started.
     mutating func failed(
         at now: Duration, retryAfter: Duration?, backoff: Backoff, using random: inout some RandomNumberGenerator
     ) -> Duration {
@@ -86,7 +86,7 @@ struct RetrySchedule: Sendable, Equatable {
 
     var isDemanded: Bool { step?.isDemanded ?? false }
 
-    /// The rest of a wait that the server demanded, even if the attempt was given up. Nil if there is none.
+    /// The rest of a wait that the server demanded, even after ``stop()``. Nil if the server demands no wait.
     func demandedWait(at now: Duration) -> SyncMachine.Wait? {
         guard let step, step.isDemanded, step.end > now else { return nil }
         return SyncMachine.Wait(failures: failures, remaining: step.end - now, isDemanded: true)

@@ -4,25 +4,25 @@ import OptimistWire
 
 /// Rows in a life that this device knows and the server has forgotten (L4).
 extension RowEntry {
-    /// Whether a later transaction has the row in an earlier life. If so, the server has forgotten the confirmed life's
-    /// end, and another device created the row again.
+    /// Whether an incoming row is from a later transaction but in an earlier life. If so, the server has forgotten the
+    /// end of the confirmed life, and another device created the row again.
     func isForgotten(in life: Int, at seq: Int64?) -> Bool {
         life < generation && isKnownToServer && (seq ?? 0) > remote.seq
     }
 
     /// Whether an incoming row must wait behind an unsent life or deletion.
     ///
-    /// It waits only if it is later than the known row, or if the table lacks the row. The device needs the incoming
-    /// row if the app gives up the unsent life, or if the server refuses that life, because the refusal may report an
-    /// earlier state.
+    /// The incoming row waits only if it is later than the known row, or if the table lacks the row. The device needs
+    /// the incoming row if the app gives up the unsent life, or if the server refuses that life, because the refusal
+    /// may report an earlier state.
     func isAbove(_ life: Int, at seq: Int64?) -> Bool {
         isPending && !isKnownToServer && life < generation && ((seq ?? 0) > remote.seq || remote.presence == .absent)
     }
 
-    /// Sends a pending row in full, because it is missing from a snapshot.
+    /// Sends a pending row in full, because the row is missing from a snapshot.
     ///
-    /// - Parameter isResync: Whether the server may have forgotten the row's deletion. If not, its answer ends the
-    ///   edits (M2).
+    /// - Parameter isResync: Whether the server may have forgotten the row's deletion. If not, the server's answer ends
+    ///   the edits (M2).
     mutating func goOnMissing(isResync: Bool, in layout: TableLayout) {
         if isResync { goOnForgotten(in: layout) } else { sendWhole(in: layout) }
     }
@@ -31,12 +31,12 @@ extension RowEntry {
     /// otherwise.
     ///
     /// With counters, the row begins a new life. Other devices' counts may be from a forgotten life, and only a new
-    /// life ends them everywhere.
+    /// life ends these counts everywhere.
     mutating func goOnForgotten(in layout: TableLayout) {
         if layout.counters.isEmpty { sendWhole(in: layout) } else { beginAnew(in: layout) }
     }
 
-    /// Marks the full row as unsent, because the server may have forgotten even its deletion.
+    /// Marks the full row as unsent, because the server may have forgotten even the row's deletion.
     ///
     /// Confirmed values are restored along with the edits. If there are no clocks, or if the app's table does not show
     /// the server's row, all of the table's values are sent.

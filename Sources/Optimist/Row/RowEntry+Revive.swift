@@ -4,8 +4,9 @@ import OptimistWire
 
 /// Edits that revive a row because they are later than its deletion (`SyncRules.editWins`, M2).
 ///
-/// The server decides. It revives the row two generations later, with the columns of the ended life. Until then, a
-/// device that received the deletion keeps a row with a later edit, and sends the edit as it is.
+/// The server decides. It revives the row two generations later, with the columns of the ended life. Until the server
+/// has decided, a device keeps a deleted row if the device's edit is later than the deletion, and sends that edit
+/// unchanged.
 extension RowEntry {
     /// Whether the row survives a received deletion, because of a later edit that is unsent or that the server lost.
     func outlives(_ tombstone: Tombstone, device: String, in layout: TableLayout) -> Bool {
@@ -28,7 +29,7 @@ extension RowEntry {
         return without.isOver
     }
 
-    /// Whether the server has only another device's deletion of this life, so that it needs the full row.
+    /// Whether the server knows this life only from another device's deletion, and therefore needs the full row.
     var wasDeletedUnseen: Bool { hasOutlivedItsEnd && dirty & TableLayout.lifeMask != 0 }
 
     /// Whether unsent edits continue in a later life. If the server lost the row, the edits may be from any earlier
@@ -78,7 +79,7 @@ extension RowEntry {
             .compactMap { patch.clocks?[$0.name] }.min()
     }
 
-    /// The clock to send a deletion with: the original one if the server lost the deletion. Nil if unknown.
+    /// The clock to send with a deletion: the original clock if the server lost the deletion. Nil if unknown.
     func deletionClock(_ device: String) -> WriteClock? {
         let clock = local?.lifeClock.clock(device)
         return clock == RemoteRow.noClock ? nil : clock

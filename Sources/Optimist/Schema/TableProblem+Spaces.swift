@@ -44,7 +44,7 @@ extension TableProblem {
 }
 
 extension Schema {
-    /// The references and space rules of tables, without other columns.
+    /// Makes a schema that has only the tables' space rules and references.
     fileprivate init(spacesOf synced: [any SyncedRecord.Type], in db: Database) throws {
         self.init(id: "", types: [:])
         let names = synced.map { $0.databaseTableName }

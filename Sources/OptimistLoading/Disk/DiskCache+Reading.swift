@@ -45,7 +45,7 @@ extension DiskCache {
         return nil
     }
 
-    /// - Parameter isOurs: Whether the record is still at its place. Otherwise the place may belong to another record.
+    /// - Parameter isOurs: Whether `place` still has the expected record. If not, another record may be there.
     private func forget(_ digest: UInt64, _ place: RecordPlace, isOurs: Bool) {
         let retired = miss { $0.remove(digest, ifAt: place) }
         if let retired, isOurs || retired.deed == .removeFile { settle(retired) }

@@ -6,7 +6,7 @@ import OptimistCore
 struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item.ID: Sendable {
     /// The request that is running or has failed.
     private enum Errand: Sendable {
-        /// The first pages again. The list has the new pages that are already loaded.
+        /// The first pages again. The list contains the pages that this refresh has loaded.
         case refresh(FeedList<Item>)
         /// The page after the newest pages. Items from before a refresh follow it.
         case confirm
@@ -61,9 +61,10 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     /// - Parameter first: The first visible item.
     func end(below first: Int) -> Int { list.seam.map(\.end).flatMap { $0 < first ? nil : $0 } ?? list.items.count }
 
-    /// Without effect if a request is running or has failed, or if all pages are loaded.
+    /// Returns the next request. Nil if a request is running or has failed, or if all pages are loaded.
     ///
-    /// - Parameter first: The first visible item. If it is below the newest pages, the older pages continue.
+    /// - Parameter first: The first visible item. If this item is below the newest pages, the next request is for older
+    ///   items.
     mutating func next(below first: Int = 0) -> Question? {
         guard errand == nil else { return nil }
         return ask(list.next == nil || end(below: first) < list.items.count ? .confirm : .next)
@@ -99,7 +100,7 @@ struct FeedPages<Item: Identifiable & Equatable & Sendable>: Sendable where Item
     ///
     /// - Parameters:
     ///   - reach: How many items a refreshed list needs to cover the visible items.
-    ///   - mostPages: The most pages that a refresh collects before it is shown.
+    ///   - mostPages: The most pages that a refresh collects before the list shows them.
     ///   - hasNews: Whether the page has a new item.
     /// - Returns: The next request, and the former versions of items whose content changed.
     mutating func answered(

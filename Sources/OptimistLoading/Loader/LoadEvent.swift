@@ -6,7 +6,7 @@ public enum LoadOrigin: Sendable {
     case memory
     /// The loader's disk cache.
     case disk
-    /// The source: fetched or confirmed in this launch.
+    /// The source. In this launch, a fetch returned the value or confirmed a cached one.
     case source
 }
 
@@ -16,7 +16,7 @@ public enum LoadEvent<Value: Sendable>: Sendable {
     case progress(Double)
     /// A partial value, such as a picture half loaded.
     case partial(Value)
-    /// The value. A newer one may follow an expired value: see ``Freshness/cachedThenRefreshed``.
+    /// The value. After an expired value, a newer one may follow: see ``Freshness/cachedThenRefreshed``.
     case value(Value, LoadOrigin)
     /// The error that the fetch threw.
     case failure(any Error)

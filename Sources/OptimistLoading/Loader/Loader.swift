@@ -10,8 +10,8 @@ public import OptimistCore
 /// value: for a picture, its URL and size.
 ///
 /// > Important: While the loader holds its lock, it hashes, compares and releases keys, and reads the clock of the
-/// > dependencies: none of these may call the loader. It calls closures, and releases values and errors, without the
-/// > lock.
+/// > dependencies: none of these may call the loader. The loader calls closures, and releases values and errors,
+/// > without the lock.
 ///
 /// ```swift
 /// let pictures = Loader<URL, Picture>(cost: \.sizeBytes) { fetch in
@@ -46,11 +46,12 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///     device is offline. Default: nil, no pause.
     ///   - dependencies: The clock and tasks.
     ///   - fetch: Loads a value from its source, in a new task that is cancelled when the last caller has left. At most
-    ///     one runs for each key. A fetch that was cancelled, or whose key was removed, does not count while it
-    ///     finishes. The closure may request other keys from this loader with ``value(for:priority:freshness:)``: while
-    ///     it waits, it lends its slot to the other fetch, beyond the limits. If a fetch would wait for itself,
-    ///     directly or through other fetches, the request throws an error with code `fetchWaitsForItself`. The loader
-    ///     detects this in the fetch's task and its child tasks, not in detached tasks.
+    ///     one fetch runs for each key. If a fetch is cancelled or its key is removed, a new fetch may start before the
+    ///     old one has finished. The closure may request other keys from this loader with
+    ///     ``value(for:priority:freshness:)``: while the closure waits, its fetch lends its slot to the other fetch,
+    ///     beyond the limits. If a fetch would wait for itself, directly or through other fetches, the request throws
+    ///     an error with code `fetchWaitsForItself`. The loader detects this in the fetch's task and its child tasks,
+    ///     not in detached tasks.
     public init(
         limits: LoaderLimits = LoaderLimits(), disk: DiskTier<Key, Value>? = nil,
         group: (@Sendable (Key) -> String)? = nil, cost: @escaping @Sendable (Value) -> Int = { _ in 1 },
@@ -87,9 +88,9 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - priority: How soon the value is needed. Default: it is on screen.
     ///   - freshness: Whether a cached value is good enough. Default: if it has not expired.
     ///   - receive: Called with each event, one at a time, on any thread. Events that are already known are delivered
-    ///     before this function returns. While the closure is busy, only the newest event of each kind is kept, and a
-    ///     value replaces all other events. After the closure has received its value, it does not get values that are
-    ///     later fetched for other callers.
+    ///     before this function returns. While the closure runs, the loader keeps only the newest waiting event of each
+    ///     kind, and a value replaces all waiting events. After the closure has received its value, it does not get
+    ///     values that are later fetched for other callers.
     @inlinable
     public func subscribe(
         _ key: Key, priority: LoadPriority = .visible, freshness: Freshness = .cached,
@@ -308,7 +309,7 @@ public final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Marks the requests that this fetch makes as its own.
+    /// Runs a fetch. Requests made in its task count as requests by this fetch.
     @usableFromInline
     func asking(
         _ id: FlightID, _ fetch: () async throws -> Fetched<Value>

@@ -12,24 +12,24 @@ extension Consequences {
         var isOverStored: Bool
     }
 
-    /// Finds the rows that collide, and merges them if the index says so. Returns whether rows were merged, so that
-    /// everything must be checked again.
+    /// Finds the rows that collide, and merges them if the index says so. Returns true if rows were merged: everything
+    /// must then be checked again.
     ///
-    /// - Parameter isPushed: Whether an operation, and not the server, gave a row this entry.
+    /// - Parameter isPushed: Whether an operation gave the row this entry. False: the server did.
     mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
         let collisions = try collisions()
         try findReferences(to: collisions)
         var hasMerged = false
         for collision in collisions where try stands(collision) {
             guard let cause = rows.rows[collision.loser]?.cause else { continue }
-            // If the server itself changed the reference, no device requested it, so there is no row to refuse.
+            // If the server itself changed the reference, no device requested the change, so there is no row to refuse.
             if collision.index.onCollision == .mergeInto || !isPushed(collision.loser, collision.entry) {
                 try merge(collision.loser, into: collision.winner, cause)
                 hasMerged = true
             }
         }
         if hasMerged { return true }
-        // After a newcomer is refused, a row that collides with it is evaluated again without it.
+        // After a newcomer is refused, rows that collide with it are evaluated again without the newcomer.
         let lost = collisions.filter(\.isOverStored)
         for collision in lost.isEmpty ? collisions : lost { refuse(collision) }
         return false
@@ -96,7 +96,7 @@ extension Consequences {
         return index.key(of: stored) == (try rows.row(key).flatMap { index.key(of: $0) })
     }
 
-    /// The row that had the values first: before this push, or else by the order of the push.
+    /// The row that had the values before this push, or else the first row of the push with the values.
     private func winner(among holders: [RowKey], _ index: UniqueIndex) throws -> (key: RowKey, isStored: Bool)? {
         try rows.load(holders)
         let kept = try holders.filter { key in

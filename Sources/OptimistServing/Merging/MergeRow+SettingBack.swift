@@ -4,13 +4,13 @@ import OptimistWire
 
 /// Corrects clocks that the server gave or accepted while its own clock was wrong.
 ///
-/// Once the server's clock is right again, such a clock would win against every honest edit until its time arrives. The
-/// next operation on the row therefore sets it back to just before that operation.
+/// When the server's clock is right again, a clock from the future would win against every honest edit until its time
+/// arrives. The next operation on the row therefore sets such a clock back to just before that operation.
 ///
 /// > Source: Documentation/Promises.md, M4.
 extension MergeRow {
-    /// Sets back every clock that is far ahead of the server's time. `memory` records them, so that a repeated write is
-    /// recognised and still counts as earlier.
+    /// Sets back every clock that is far ahead of the server's time. `memory` records each clock and its replacement,
+    /// so that the server recognises a repeated write, and still treats that write as earlier.
     ///
     /// - Parameter incoming: The version that is merged into the row next. Its clocks are not far ahead.
     mutating func setBack(before incoming: MergeRow, _ memory: inout RowMemory, _ clock: ServerClock) {

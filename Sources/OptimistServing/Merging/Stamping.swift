@@ -41,8 +41,8 @@ struct Stamping {
         return WriteClock(stamp: tick(), device: ServerClock.device)
     }
 
-    /// Whether a clock belongs to this write. It does not if the server has a different value under the same clock: the
-    /// client is then sending back a clock that it got from the server.
+    /// Whether a clock belongs to this write. If the server has a different value under the same clock, the clock
+    /// belongs to that value, and the client only sends it back.
     private func isSendersOwn(_ given: WriteClock, _ value: JSON, _ column: String) -> Bool {
         if believesEqualClocks || !isSameLife { return true }
         return row.cells[column].map { $0.clock != given || $0.value == value } ?? true
@@ -93,9 +93,9 @@ struct Stamping {
     /// A device's clock, or its replacement if the clock runs ahead.
     ///
     /// - Parameter standing: The clock of a different value in the row, if any. If the pushing device also wrote that
-    ///   value, and its clock is a replacement or later, then this write is the later one, because a device's pushes
-    ///   arrive in order. Its clock may be earlier: the device has corrected its time without having heard of the
-    ///   replacement.
+    ///   value, and the value's clock is a replacement or later, then this write is the later one, because a device's
+    ///   pushes arrive in order. The clock of this write may be earlier: the device has corrected its time, and does
+    ///   not know of the replacement.
     private mutating func accept(
         _ given: WriteClock, _ column: String, giver: String, over standing: WriteClock? = nil
     ) -> WriteClock {
@@ -110,7 +110,7 @@ struct Stamping {
                 adjusted.insert(column)
                 return WriteClock(stamp: standing.stamp.successor, device: given.device)
             }
-            // The device has since corrected its clock, so this later write has an earlier stamp.
+            // The device corrected its clock after the replaced write, so this later write has an earlier stamp.
             if given.stamp > replaced.stamp.stamp, !clock.isAhead(given) { return given }
             // An earlier write of the same device must remain earlier.
             let before = Stamp(rawValue: replaced.stamp.stamp.rawValue - 1)

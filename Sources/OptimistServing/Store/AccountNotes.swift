@@ -20,7 +20,7 @@ struct AccountNotes: Sendable {
         var day: Int
     }
 
-    /// Notes the day of the next transaction. Drops later days: a wrong clock produced them.
+    /// Notes the day of the next transaction. Drops later days, because the clock was wrong when they were noted.
     mutating func begin(day: Int) {
         guard lastDay != day else { return }
         lastDay = day

@@ -43,8 +43,8 @@ public import OptimistWire
     public var mergedInto: String?
     /// The life of that row at the time of the merge. Nil: unknown.
     public var mergedLife: Int?
-    /// The first of several lives that edits have joined. Nil: the current or last life is the only one, or the server
-    /// only knows the row as deleted.
+    /// The earliest life that edits have joined to the current or last life. Nil: edits have not joined lives, or the
+    /// server knows only that the row was deleted.
     public var firstLife: Int?
     /// Clocks that ran ahead and were replaced: by column, then by the device that gave them.
     public var replaced: [String: [String: ReplacedClock]]

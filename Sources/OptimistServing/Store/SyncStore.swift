@@ -4,8 +4,8 @@ public import OptimistWire
 
 /// The interface between the protocol and a database.
 ///
-/// A store keeps the rows of each account in the order of their transactions. It makes no decisions: `SetEvaluation`
-/// works out the effect of a push between a transaction's reads and its writes.
+/// A store keeps the rows of each account in the order of their transactions. It makes no decisions: when a transaction
+/// has read and before it writes, `SetEvaluation` works out the effect of the push.
 @_spi(Internals) public protocol SyncStore: Sendable {
     /// The current epoch of the database, as far as this process knows: 1 to 64 ASCII letters and digits.
     ///
@@ -18,7 +18,7 @@ public import OptimistWire
         account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer
 
-    /// Runs `work` under the account's lock, and returns once its writes are durable.
+    /// Runs `work` under the account's lock, and returns when its writes are durable.
     ///
     /// If `work` throws, the store discards its writes. Cancelling the caller does not undo them.
     ///
@@ -33,8 +33,8 @@ public import OptimistWire
     func accounts(after id: String?, limit: Int) async throws -> [String]
 }
 
-/// A consistent view of one account. Every statement behind it is bound to that account. Only one thread at a time uses
-/// it.
+/// A consistent view of one account. Every statement is bound to that account. Only one thread at a time uses the
+/// snapshot.
 ///
 /// Every function throws the database's error, ``StoreError/damagedRow(_:)``, and errors of ``meter``.
 @_spi(Internals) public protocol AccountSnapshot {
@@ -78,12 +78,13 @@ public import OptimistWire
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
     /// Records that all transactions up to this one were reported to the app. A lower number than before has no effect.
     func noteReported(_ seq: Int64) throws
-    /// Stores rows, each once, under the next seq in the given order, with their index entries. Returns that seq.
+    /// Stores rows and their index entries under the next seq, in the given order. Each row occurs once. Returns the
+    /// seq.
     ///
-    /// The store later derives from `day` when a row was deleted.
+    /// The store uses `day` later, to derive when a row was deleted.
     func append(_ changes: [RowChange], day: Int) throws -> Int64
     /// Purges at most `limit` expired tombstones, oldest first, and raises ``AccountSnapshot/floor`` to the transaction
-    /// of the last one. Returns whether there are more.
+    /// of the last purged tombstone. Returns whether expired tombstones remain.
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool
 }
 

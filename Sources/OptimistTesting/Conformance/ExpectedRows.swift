@@ -19,7 +19,7 @@ struct DrawnRow {
     var key: ConformanceKey { ConformanceKey(table: row.table, id: row.id) }
 }
 
-/// The rows that the remote must have, by its verdicts.
+/// The rows that the remote must have according to its verdicts.
 struct ExpectedRows {
     struct Expected {
         var row = MergeRow()
@@ -202,7 +202,7 @@ struct ExpectedRows {
 
     // MARK: - Rows
 
-    /// Returns the promise that a reader's row breaks, if any.
+    /// Checks a row that a reader should have. Returns the promise that the remote broke, or nil.
     func problem(at key: ConformanceKey, in reading: PageReading) -> ConformanceFinding? {
         let content = reading.rows[key]
         guard let row = rows[key] else {

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The view of a simulated disk from one process. Mounts share the files, but each has its own handles and faults. Safe
+/// One process's view of a simulated disk. Mounts share the files, but each mount has its own handles and faults. Safe
 /// to use from any thread.
 public struct DiskMount: Sendable {
     let disk: SimulatedDisk
@@ -36,7 +36,7 @@ public struct DiskMount: Sendable {
     ///   - fault: The failure.
     ///   - operations: The operations that fail. Default: all operations that this fault applies to.
     ///   - skipping: The number of these operations that succeed first. Default: 0.
-    ///   - times: The number that fail after that. Default: 1.
+    ///   - times: The number of operations that then fail. Default: 1.
     public func fail(_ fault: DiskFault, on operations: Set<DiskOperation>? = nil, skipping: Int = 0, times: Int = 1) {
         let usual: Set<DiskOperation> =
             switch fault {
@@ -55,7 +55,7 @@ public struct DiskMount: Sendable {
     /// at all.
     public func crash(atChange count: Int) { disk.withState { $0.mounts[number].fuse = max(count, 1) - 1 } }
 
-    /// Kills the process. Its handles then fail without effect, but its completed writes stay.
+    /// Kills the process. Completed writes stay. Later operations on the process's handles fail and change nothing.
     @_spi(Internals) public func kill() {
         let watchers = disk.withState { $0.die(number) }
         for watcher in watchers { watcher() }

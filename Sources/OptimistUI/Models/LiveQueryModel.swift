@@ -21,8 +21,8 @@ public import Optimist
 public final class LiveQueryModel<Value: Equatable & Sendable> {
     /// The latest result, or the initial value before the first result.
     public private(set) var value: Value
-    /// Whether ``value`` is a result of the current query. False while the query's first result is being read:
-    /// ``value`` is then an earlier value. If this is true and the result is empty, there are no rows.
+    /// Whether ``value`` is a result of the current query. Until the query's first result arrives, this is false and
+    /// ``value`` is an earlier value. If this is true and the result is empty, there are no rows.
     public private(set) var isLoaded = false
     /// Why the current query fails, for example because it cannot decode a value written by a newer app, or because the
     /// store did not open. ``value`` keeps its last result. Nil if the query does not fail.
@@ -48,12 +48,12 @@ public final class LiveQueryModel<Value: Equatable & Sendable> {
         comparison?.cancel()
     }
 
-    /// Keeps ``value`` up to date until the task is cancelled, or until this is called again.
+    /// Keeps ``value`` up to date until the task is cancelled, or until `follow` is called again.
     ///
     /// - Parameters:
     ///   - store: The store to read.
-    ///   - fetch: Runs on a reading thread. If it throws, the error is in ``failure``, and it runs again after a
-    ///     backoff and after the next commit that changes the data it reads.
+    ///   - fetch: Runs on a reading thread. If the closure throws, the error is in ``failure``, and the closure runs
+    ///     again after a backoff and after the next commit that changes the data it reads.
     public func follow(_ store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) async {
         turn += 1
         let own = turn

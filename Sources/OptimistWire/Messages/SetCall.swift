@@ -82,7 +82,7 @@ public struct SetError: Hashable, Sendable {
     public var type: String
     /// A sentence for people. Nil if the server omits it.
     public var description: String?
-    /// The invalid columns. Empty: the row as a whole, or not reported.
+    /// The invalid columns. Empty: the row as a whole is invalid, or the server does not name columns.
     public var properties: [String]
     /// The rows, as `Type:id`, that this row waits for.
     package var blockedBy: [String]
@@ -145,16 +145,16 @@ public struct SetError: Hashable, Sendable {
     public var oldState: String?
     /// The account's state after the request.
     public var newState: String
-    /// The created rows by creation id, each with the columns whose server value won and their clocks. Nil: the row is
+    /// The created rows by creation id, each with the server's values that won and their clocks. Nil: the row is
     /// exactly as sent.
     public var created: [(id: String, won: RowPatch?)] = []
     /// The rows' ids by creation id, for ids that the server chose. Empty for clients that use UUIDs as creation ids.
     public var rowIDs: [String: String] = [:]
-    /// The updated rows by id, each with the columns whose server value won and their clocks. Nil: the columns are
-    /// exactly as sent.
+    /// The updated rows by id, each with the server's values that won and their clocks. Nil: the columns are exactly as
+    /// sent.
     public var updated: [(id: String, won: RowPatch?)] = []
     public var destroyed: [String] = []
-    /// The rows not created, by creation id.
+    /// The rows that were not created, by creation id.
     public var notCreated: [(id: String, error: SetError)] = []
     public var notUpdated: [(id: String, error: SetError)] = []
     public var notDestroyed: [(id: String, error: SetError)] = []

@@ -16,7 +16,7 @@ public struct ColumnRules: Hashable, Sendable {
     /// The allowed values, in their wire form. Default: nil, any value.
     public var oneOf: [JSON]?
 
-    /// Makes rules, unchecked: a store or server checks them when it starts. Default: no rules.
+    /// Makes rules without checking them: a store or server checks the rules when it starts. Default: no rules.
     public init(
         min: Double? = nil, max: Double? = nil, maxLength: Int? = nil, pattern: TextPattern? = nil,
         oneOf: [JSON]? = nil
@@ -56,8 +56,7 @@ public struct ColumnRules: Hashable, Sendable {
         return nil
     }
 
-    /// Returns the faults of the rules for a column type, as sentences to follow the column's name. Empty if there are
-    /// none.
+    /// Returns the faults of the rules for a column type. Each is a sentence that lacks its subject, the column's name.
     package func faults(for type: ColumnType) -> [String] {
         var faults: [String] = []
         let isNumber = [.number, .int, .int64].contains(type)
@@ -112,7 +111,7 @@ extension ColumnRules {
     ///
     /// - Parameters:
     ///   - json: The column's members in a schema.
-    ///   - note: Receives a sentence for each skipped rule, to follow the column's name.
+    ///   - note: Called for each skipped rule, with a sentence that lacks its subject, the column's name.
     package init(members json: JSON, note: (String) -> Void) {
         func read<Value>(_ name: String, _ expectation: String, _ value: (JSON) -> Value?) -> Value? {
             guard let member = json[name] else { return nil }

@@ -1,13 +1,13 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The space that a table's rows are in. Without a rule, they are in the person's own account.
+/// The space that a table's rows are in. Without a rule, the rows are in the person's own account.
 @_spi(Internals) public enum SpaceRule: Hashable, Sendable {
     /// A root table: the named column holds the space's id. Null: the person's own account.
     ///
     /// The app sets the column, which is nullable and does not refer to another table.
     case own(String)
-    /// A child table: a row is in the space of the row that the named foreign key refers to. Null: the person's own
-    /// account.
+    /// A child table: the named foreign key refers to a parent row, and the row is in its parent's space. Null: the
+    /// person's own account.
     case of(String)
 
     /// The column that decides the space.
@@ -44,8 +44,8 @@ extension Schema {
         types.keys.sorted().flatMap { name in faultsOfSpace(of: name).map { "\(name).@space \($0)" } }
     }
 
-    /// Contradictions of a type's space rule, as phrases that follow the name of the rule. A shared row has one path to a
-    /// root, and refers to shared rows only.
+    /// Returns the contradictions in a type's space rule, as phrases that follow the rule's name. A shared row has one
+    /// path to a root, and refers to shared rows only.
     package func faultsOfSpace(of name: String) -> [String] {
         guard let type = types[name], let rule = type.space else { return [] }
         return [fault(of: rule, name, type)].compactMap(\.self) + faultsOfReferences(beside: rule, type)

@@ -5,12 +5,12 @@ import OptimistCore
 import OptimistServer
 import OptimistSession
 
-/// A phone's session as the phone and the server see it, and operations on it from elsewhere. Tokens are never shown.
+/// A phone's session as the phone and the server see it, and operations on the session. Tokens are never shown.
 struct PhoneSession: Sendable {
     let device: LabDevice
     let server: OptimistServer
 
-    /// Works for a phone that is off, because its credentials are in its folder.
+    /// Also describes the session of a phone that is off, because the phone's folder has the credentials.
     func answer() async throws -> SessionAnswer {
         let state = try? await device.phone().session.state
         var answer = SessionAnswer(state, device.diary.lastSignOut)
@@ -32,7 +32,7 @@ struct PhoneSession: Sendable {
         device.news.changed(.session)
     }
 
-    /// Ends the session on the server, like an operator.
+    /// Revokes the session on the server, as an operator can.
     func revoke() async throws {
         guard let session = try await server.session(accessToken: try kept().accessToken.exposed) else {
             throw nobody
@@ -44,9 +44,9 @@ struct PhoneSession: Sendable {
 
     /// Signs in on a device that replaces this phone only.
     ///
-    /// Every server ends the session of the same installation, in the same way as a server with `--one-device` ends all
-    /// other sessions. So the new device uses this phone's installation id, and the account's other phones stay signed
-    /// in.
+    /// If an installation signs in again, every server ends the installation's earlier session. The new device
+    /// therefore uses this phone's installation id: the server ends this phone's session, and the account's other
+    /// phones stay signed in.
     func signInElsewhere() async throws {
         let email = try kept().account.email
         guard email.lowercased() == device.account.email.lowercased() else {

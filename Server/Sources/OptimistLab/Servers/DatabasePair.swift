@@ -42,7 +42,7 @@ actor DatabasePair {
         }
         mark = folder.appending(path: "primary")
         let named = (try? String(contentsOf: mark, encoding: .utf8)) == nodes[1].name ? 1 : 0
-        // The mark is written before the promotion, which may have failed.
+        // The mark is written before the promotion. If the promotion failed, the mark names a standby.
         let isPrimary = nodes[named].exists ? !nodes[named].isStandby : !nodes[1 - named].exists
         (primary, standby) = isPrimary ? (nodes[named], nodes[1 - named]) : (nodes[1 - named], nodes[named])
         url = "postgres:///optimist?host=\(nodes[0].sockets.path),\(nodes[1].sockets.path)&user=optimist"
@@ -81,7 +81,7 @@ actor DatabasePair {
 
     private func lead(_ wanted: Following) async throws {
         do {
-            // This is done first, so that no commit waits for a standby that is about to disconnect.
+            // Change the primary first, so that no commit waits for a standby that is about to disconnect.
             try await primary.set("synchronous_standby_names", wanted == .synchronous ? "*" : "")
             let source = wanted == .cutOff ? "nowhere" : ""
             try await standby.set(
@@ -122,8 +122,7 @@ actor DatabasePair {
             try await primary.kill()
             orders.killed()
         }
-        // The mark is written before the promotion, because afterwards the old primary's data also looks like a
-        // primary.
+        // Write the mark before the promotion: after the promotion, the data of both nodes looks like a primary's.
         try Data(standby.name.utf8).write(to: mark, options: .atomic)
         try await standby.promote()
         let duration = stopwatch()

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about one account's password, sessions and reset tokens, and about its deletion. The account's id is
-/// the first parameter and restricts every table access.
+/// The SQL statements for an account's password, sessions, reset tokens and deletion. The first parameter is the
+/// account's id, and each statement accesses only rows with this id.
 enum AccountStatement: String, PostgresStatement, CaseIterable {
     case byID, lock, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions

@@ -61,7 +61,7 @@ struct ClientPrograms {
 
     /// Runs a program that connects to the database. Blocks the thread.
     ///
-    /// - Throws: `CocoaError` if it cannot be started.
+    /// - Throws: `CocoaError` if the program cannot be started.
     func connect(_ program: String, _ arguments: [String]) throws -> Ending {
         try run(program, ["--dbname", words.argument, "--no-password"] + arguments)
     }
@@ -69,12 +69,13 @@ struct ClientPrograms {
     /// Runs a program. Blocks the thread.
     ///
     /// - Parameter output: Receives the standard output in pieces.
-    /// - Throws: `CocoaError` if it cannot be started, or what `output` throws.
+    /// - Throws: `CocoaError` if the program cannot be started, or what `output` throws.
     func run(_ program: String, _ arguments: [String], output: (Data) throws -> Void = { _ in }) throws -> Ending {
         let process = Process()
         process.executableURL = directory.appending(path: program)
         process.arguments = arguments
-        // Errors are quoted to an operator in English. The program must never prompt for a password.
+        // The program must report errors in English, because an operator reads them, and must never prompt for a
+        // password.
         process.environment = ProcessInfo.processInfo.environment.merging(words.environment) { $1 }
             .merging(["LC_ALL": "C"]) { $1 }
         process.standardInput = FileHandle.nullDevice

@@ -27,8 +27,8 @@ enum PostgresTables {
 
     /// Makes the tables if there are none, or migrates those of an earlier version.
     ///
-    /// If several processes start at the same time, one of them makes the tables. The others wait for it, up to the
-    /// lock timeout of their connections, and then throw.
+    /// If several processes start at the same time, one of them makes the tables, and the others wait. A process throws
+    /// if it waits longer than its connection's lock timeout.
     ///
     /// - Throws: `OptimistError` with code `newerData` or `unreadableData`, or ``PostgresError``. The tables are then
     ///   unchanged.
@@ -91,8 +91,8 @@ enum PostgresTables {
     private static func version(_ connection: PostgresConnection) throws -> Int? {
         let rows: PostgresRows
         do { rows = try connection.query(SharedStatement.setting, [.text("version")]) } catch {
-            // Another program's table has other columns. 42501 means that the user may not read the table, and is
-            // reported as such.
+            // Another program's table has other columns. The error 42501 is thrown, because it means that the user may
+            // not read the table.
             if error.state?.hasPrefix("42") == true, error.state != "42501" { return nil }
             throw error
         }
@@ -164,8 +164,8 @@ enum PostgresTables {
 private enum TableStatement: String, PostgresStatement, CaseIterable {
     case exists
 
-    /// Reads the catalogue instead of calling `to_regclass`: a connection may cache that a table is missing, even if
-    /// another process makes it while this one waits for the lock.
+    /// Reads the catalogue instead of calling `to_regclass`. While this process waits for the lock, another process may
+    /// make the table, and `to_regclass` may still find in the connection's cache that the table is missing.
     var sql: String {
         """
         SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c

@@ -24,15 +24,15 @@ struct MemoryLedger {
         return max((limit - total - held) / 2, allowance - held, 0)
     }
 
-    /// - Parameter own: How much the requesting request already holds.
-    /// - Returns: False if the memory is full. Nothing is taken then.
+    /// - Parameter own: How much memory the request already holds.
+    /// - Returns: False, without effect, if the memory is full.
     mutating func take(_ bytes: Int, for account: String, own: Int) -> Bool {
         guard total == own || bytes <= room(for: account) else { return false }
         add(bytes, to: account)
         return true
     }
 
-    /// Adds memory that is already in use. A negative number returns memory.
+    /// Counts bytes that are already in use, without a limit. A negative number frees bytes.
     mutating func add(_ bytes: Int, to account: String) {
         total += bytes
         let now = held[account, default: 0] + bytes

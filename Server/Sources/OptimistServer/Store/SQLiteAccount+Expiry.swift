@@ -4,7 +4,8 @@ import GRDB
 @_spi(Internals) import OptimistServing
 
 extension SQLiteAccount {
-    /// Later days were recorded by a wrong clock and are removed.
+    /// Records the day of the next transaction. Removes later days, because the clock was wrong when they were
+    /// recorded.
     func begin(day: Int) throws {
         guard lastDay != day else { return }
         lastDay = day
@@ -37,7 +38,7 @@ extension SQLiteAccount {
 
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool {
         let last = try seq(before: expiry.deletedBefore)
-        // Uses the partial index of tombstones, which has them in this order.
+        // The partial index of tombstones has this order.
         let expired = try Row.fetchAll(
             db,
             sql: """
