@@ -293,21 +293,29 @@ struct RowLawTests {
         }
     }
 
+    private static var lines: [String] {
+        cases.map { word, edit, event in
+            let outcome = lawful(event, edit, above: word)
+            let shown = outcome.isAwaited ? "nothing, until the row is received again" : outcome.shown ?? "nothing"
+            let unsent = outcome.isUnsent ? edit.description : "nothing"
+            return "| \(word) | \(edit) | \(event) | \(outcome.word) | \(unsent) | \(shown) |\n"
+        }
+    }
+
     /// `OPTIMIST_WRITE_LAW=1` writes the document.
     @Test func `the document of the law lists the outcome of every event`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../Fixtures/RowLaw.md")
         let document = try String(contentsOf: file, encoding: .utf8)
-        let head = try #require(document.range(of: "|---|---|---|---|---|---|\n")).upperBound
-        let lines = Self.cases.map { word, edit, event in
-            let outcome = Self.lawful(event, edit, above: word)
-            let shown = outcome.isAwaited ? "nothing, until the row is received again" : outcome.shown ?? "nothing"
-            let unsent = outcome.isUnsent ? edit.description : "nothing"
-            return "| \(word) | \(edit) | \(event) | \(outcome.word) | \(unsent) | \(shown) |\n"
+        var (lawful, rest) = ("", document[...])
+        for lines in [Self.lines, MoveCase.all.map(\.line)] {
+            let head = try #require(rest.range(of: "|---|---|---|---|---|---|\n")).upperBound
+            lawful += rest[..<head] + lines.joined()
+            rest = rest[(rest[head...].range(of: "\n\n")?.lowerBound ?? rest.endIndex)...].dropFirst()
         }
-        let lawful = document[..<head] + lines.joined()
+        lawful += rest
         if ProcessInfo.processInfo.environment["OPTIMIST_WRITE_LAW"] != nil {
-            try String(lawful).write(to: file, atomically: true, encoding: .utf8)
+            try lawful.write(to: file, atomically: true, encoding: .utf8)
         } else {
             #expect(document == lawful)
         }
