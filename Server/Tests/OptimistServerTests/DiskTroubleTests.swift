@@ -44,8 +44,7 @@ struct DiskTroubleTests {
         #expect(try await server.pull("e1.1")["list"]?.array?.count == 1)
     }
 
-    @Test func `V4: if one push in a shared commit finds the disk full, all fail with that error`() async throws
-    {
+    @Test func `V4: if one push in a shared commit finds the disk full, all fail with that error`() async throws {
         let server = try file.open(epoch: "e1")
         try limit(server, room: 4)
         let gate = await server.database.pool.hold()

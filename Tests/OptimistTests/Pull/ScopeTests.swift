@@ -52,7 +52,7 @@ struct ScopeTests {
         #expect(try await cursors() == ["e1.9", "e1.5"])
     }
 
-    @Test func `Q2 a row is echoed once the pages of its own scope include it`() async throws {
+    @Test func `Q2 a row is echoed when pages of its scope include it`() async throws {
         try await receiveBoth()
         let isEchoed = "SELECT isEchoed FROM optimist_state ORDER BY id = ?"
         #expect(try await store.read { try Bool?.fetchAll($0, sql: isEchoed, arguments: [shared.id]) } == [true, true])
@@ -87,7 +87,7 @@ struct ScopeTests {
         #expect(try await store.todos() == [mine])
     }
 
-    @Test func `L5 P11 deleted rows are forgotten by the transactions of their own scope`() async throws {
+    @Test func `L5 P11 deleted rows are forgotten by the transactions of their scope`() async throws {
         try await receiveBoth()
         #expect(try await apply([tombstone(mine, seq: 10)], in: Scope.personal, from: "e1.9", to: "e1.10"))
         #expect(try await apply([tombstone(shared, seq: 5)], in: space, from: "e1.4", to: "e1.5"))

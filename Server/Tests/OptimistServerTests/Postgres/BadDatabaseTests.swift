@@ -154,8 +154,7 @@ struct BadDatabaseTests {
         #expect(count <= 1)
     }
 
-    @Test func `N9 a statement that takes too long is refused and stores nothing, and the next works`() async throws
-    {
+    @Test func `N9 a statement that takes too long is refused and stores nothing, and the next works`() async throws {
         let (store, _) = try await opened()
         let error = await #expect(throws: PostgresError.self) {
             try await store.write(account: StoreFile.account) { [change = change(1)] account in
