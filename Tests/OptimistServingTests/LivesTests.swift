@@ -96,4 +96,47 @@ struct LivesTests {
         #expect(verdict.error?.properties == ["@gen"])
         #expect(store.push([.destroy(.todo, at: .at(0), generation: 3)])[0].error?.properties == ["@gen"])
     }
+
+    // MARK: - Lives that continue
+
+    /// A row of a type without `editWins` whose third generation continues its first, as when it has moved.
+    private static func continued() -> RowEvaluation {
+        let row = MergeRow(generation: 3, cells: ["content": Cell("a", .at(0))])
+        let stored = StoredRow(
+            RowChange(
+                key: .todo, row: row, memory: RowMemory(firstLife: 1), bornSeq: nil, droppedEntries: [],
+                addedEntries: []), seq: 1, ordinal: 0)
+        let type = TypeSchema(columns: ["content": ColumnSchema(.string), "done": ColumnSchema(.bool)])
+        return RowEvaluation(key: .todo, type: type, stored: stored)
+    }
+
+    private var clock: ServerClock { ServerClock(milliseconds: 1_800_000_000_000) }
+
+    @Test func `M2: an edit of a continued life edits the present one, in any type`() {
+        var (row, clock) = (Self.continued(), clock)
+        let edit = RowOperation.update(.todo, ["done": true], at: .at(1), generation: 1)
+        guard case .merged(life: 1, let lost) = row.apply(edit.action, clock: &clock) else {
+            Issue.record("the edit must be merged")
+            return
+        }
+        #expect(lost.isEmpty && row.row.generation == 3)
+        #expect(row.row.cells.mapValues(\.value) == ["content": "a", "done": true])
+    }
+
+    @Test func `M2: a delete of a continued life ends the present one, and beats later edits`() {
+        var (row, clock) = (Self.continued(), clock)
+        let edit = RowOperation.update(.todo, ["done": true], at: .at(9), generation: 1)
+        let delete = RowOperation.destroy(.todo, at: .at(1), generation: 2)
+        _ = row.apply(edit.action, clock: &clock)
+        guard case .destroyed = row.apply(delete.action, clock: &clock) else {
+            Issue.record("the row must be deleted")
+            return
+        }
+        #expect(row.row == MergeRow(generation: 4, deletion: .at(1)))
+        guard case .gone = row.apply(edit.action, clock: &clock) else {
+            Issue.record("the row must stay deleted")
+            return
+        }
+        #expect(row.row.generation == 4 && row.memory.firstLife == nil)
+    }
 }

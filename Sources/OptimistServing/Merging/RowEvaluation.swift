@@ -72,7 +72,7 @@ extension RowEvaluation {
             let incoming = stamped(patch, generation: generation, &clock).0
             return objectionToSize() ?? .follow(incoming)
         }
-        if type.editWins, generation < row.generation, generation >= firstLife {
+        if row.isAlive || type.editWins, generation < row.generation, generation >= firstLife {
             let incoming = stamped(patch, generation: generation, &clock).0
             if !isCreate, isOnlyKnownAsDeleted {
                 // As above: the row would be revived with only the columns of the edit.
@@ -194,7 +194,10 @@ extension RowEvaluation {
 
     private mutating func end(_ generation: Int, at deletion: WriteClock) {
         guard type.editWins else {
-            let outcome = row.merge(MergeRow(generation: generation, deletion: deletion))
+            // A delete of any joined life ends the present one.
+            let isOfPresentLife = row.isAlive && generation > firstLife
+            let ending = isOfPresentLife ? max(generation, row.generation + 1) : generation
+            let outcome = row.merge(MergeRow(generation: ending, deletion: deletion))
             if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced, unread: memory.unread) }
             // Only a type whose edits can revive a deleted row has to keep the values.
             if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
@@ -204,9 +207,11 @@ extension RowEvaluation {
     }
 }
 
-// MARK: - Lives that edits have joined (M2, `editWins`)
+// MARK: - Joined lives (M2)
 
 extension RowEvaluation {
+    /// The first of the lives that continue in the row's present life. An edit of one of them is an edit of the present
+    /// life.
     private var firstLife: Int { memory.firstLife ?? row.presentLife }
 
     /// Whether the server did not have the row, or had forgotten it, when its delete arrived. Otherwise the row has
