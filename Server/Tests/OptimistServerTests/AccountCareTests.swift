@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistServing
+@_spi(Internals) import OptimistServing
 import OptimistTesting
 import OptimistWire
 import Synchronization
@@ -28,6 +28,23 @@ struct AccountCareTests {
         async throws -> HTTPSide.Answer
     {
         try await http.post("/auth/sign-in", JSON.entry("a@example.org", password: password, device: device))
+    }
+
+    @Test(.embedded) func `an account without an address is not listed, and there may be several`() async throws {
+        let server = try await site.open()
+        let person = try await server.signUp()
+        try await server.database.pool.write { db in
+            for id in ["s1", "s2"] {
+                try db.execute(
+                    sql:
+                        "INSERT INTO optimist_accounts (account_id, kind, password, created_at) VALUES (?, 'space', '', '')",
+                    arguments: [id])
+            }
+        }
+        let store = server.storage.accounts
+        #expect(try await store.accounts().map(\.id) == [person.account])
+        #expect(try await store.account(id: "s1") == nil)
+        #expect(try await server.storage.rows.accounts(after: nil, limit: 9).count == 3)
     }
 
     // MARK: - Signing up

@@ -11,8 +11,8 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
 
     var sql: String {
         switch self {
-        case .byID: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = $1"
-        case .lock: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = $1 FOR UPDATE"
+        case .byID: Self.account
+        case .lock: "\(Self.account) FOR UPDATE"
         case .add: "INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES ($1, $2, $3, $4)"
         case .setPassword: "UPDATE optimist_accounts SET password = $2 WHERE account_id = $1"
         case .delete: "DELETE FROM optimist_accounts WHERE account_id = $1"
@@ -34,6 +34,11 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .eraseEpochs: Self.erase("optimist_account_epochs", "epoch")
         }
     }
+
+    /// Finds only accounts that a person signs in to.
+    private static let account = """
+        SELECT account_id, email, password FROM optimist_accounts WHERE account_id = $1 AND email IS NOT NULL
+        """
 
     /// The statements that remove a deleted account's rows. The second parameter is the most rows to remove.
     static let erasing: [AccountStatement] = [.eraseIndex, .eraseRows, .erasePushes, .eraseDays, .eraseEpochs]

@@ -152,15 +152,17 @@ package struct EmbeddedCopy: Sendable {
     private static func add(
         _ account: EmbeddedExport.Account, _ version: Int, _ connection: PostgresConnection
     ) throws {
-        let id = account.stored.id
-        let address = account.stored.email.lowercasedInASCII.shortKey
-        try connection.enqueue(SharedStatement.addAddress, [.text(address), .text(id)])
+        let id = account.id
+        if let email = account.email {
+            try connection.enqueue(
+                SharedStatement.addAddress, [.text(PostgresAccountStore.address(email)), .text(id)])
+        }
         try connection.enqueue(
             CopyStatement.addAccount,
             [
-                .text(id), .text(account.stored.email), .text(account.stored.password), .text(account.createdAt),
-                .int(account.seq), .text(account.epoch), .int(account.floor), .int(account.day), .int(version),
-                .int(account.reported),
+                .text(id), .text(account.kind), .text(account.email), .text(account.password),
+                .text(account.createdAt), .int(account.seq), .text(account.epoch), .int(account.floor),
+                .int(account.day), .int(version), .int(account.reported),
             ])
         for epoch in account.epochs {
             try connection.enqueue(RowStatement.beginEpoch, [.text(id), .text(epoch.name), .int(epoch.firstSeq)])

@@ -115,9 +115,10 @@ enum PostgresTables {
             name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
             updated_at float8 NOT NULL, is_refused boolean NOT NULL DEFAULT false, PRIMARY KEY (name, key));
         CREATE TABLE optimist_accounts (
-            account_id text COLLATE "C" PRIMARY KEY, email text NOT NULL, password text NOT NULL,
-            created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C", floor bigint NOT NULL DEFAULT 0,
-            day bigint, schema_version bigint NOT NULL DEFAULT 0, reported bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
+            account_id text COLLATE "C" PRIMARY KEY, kind text NOT NULL DEFAULT 'person', email text,
+            password text NOT NULL, created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C",
+            floor bigint NOT NULL DEFAULT 0, day bigint, schema_version bigint NOT NULL DEFAULT 0,
+            reported bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
         CREATE TABLE optimist_account_epochs (
             account_id text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL, first_seq bigint NOT NULL,
             PRIMARY KEY (account_id, epoch));

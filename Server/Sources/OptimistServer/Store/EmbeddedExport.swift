@@ -69,7 +69,10 @@ package final class EmbeddedExport: Sendable {
     }
 
     package struct Account: Sendable {
-        package var stored: StoredAccount
+        package var id: String
+        package var kind: String
+        package var email: String?
+        package var password: String
         package var createdAt: String
         package var seq: Int64
         package var epoch: String?
@@ -89,14 +92,11 @@ package final class EmbeddedExport: Sendable {
             func rows(_ columns: String, _ table: String) throws -> [Row] {
                 try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(table) WHERE account_id = ?", arguments: [id])
             }
-            guard
-                let row = try rows("email, password, created_at, seq, epoch, floor, day, reported", "optimist_accounts")
-                    .first
-            else { throw StoreError.noAccount }
+            let columns = "kind, email, password, created_at, seq, epoch, floor, day, reported"
+            guard let row = try rows(columns, "optimist_accounts").first else { throw StoreError.noAccount }
             return Account(
-                stored: StoredAccount(id: id, email: row[0], password: row[1]), createdAt: row[2], seq: row[3],
-                epoch: row[4],
-                floor: row[5], day: row[6], reported: row[7],
+                id: id, kind: row[0], email: row[1], password: row[2], createdAt: row[3], seq: row[4], epoch: row[5],
+                floor: row[6], day: row[7], reported: row[8],
                 epochs: try rows("epoch, first_seq", "optimist_account_epochs").map { ($0[0], $0[1]) },
                 days: try rows("day, first_seq", "optimist_account_days").map { ($0[0], $0[1]) },
                 pushes: try rows("device, number, day", "optimist_pushes").map { ($0[0], $0[1], $0[2]) },

@@ -18,16 +18,22 @@ struct SQLiteAccountStore: AccountStore {
     func account(id: String) async throws -> StoredAccount? {
         try await reader.read { db in
             try Row.fetchOne(
-                db, sql: "SELECT account_id, email, password FROM optimist_accounts WHERE account_id = ?",
-                arguments: [id]
+                db,
+                sql: """
+                    SELECT account_id, email, password FROM optimist_accounts WHERE account_id = ? AND email IS NOT NULL
+                    """, arguments: [id]
             ).map(StoredAccount.init)
         }
     }
 
     func accounts() async throws -> [StoredAccount] {
         try await reader.read { db in
-            try Row.fetchAll(db, sql: "SELECT account_id, email, password FROM optimist_accounts ORDER BY email")
-                .map(StoredAccount.init)
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT account_id, email, password FROM optimist_accounts WHERE email IS NOT NULL ORDER BY email
+                    """
+            ).map(StoredAccount.init)
         }
     }
 

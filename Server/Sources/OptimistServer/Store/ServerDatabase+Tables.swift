@@ -30,12 +30,14 @@ extension ServerDatabase {
             id TEXT NOT NULL, version INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (id, version)
         ) WITHOUT ROWID;
         CREATE TABLE optimist_accounts (
-            account_id TEXT PRIMARY KEY, email TEXT NOT NULL COLLATE NOCASE UNIQUE, password TEXT NOT NULL,
-            created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT,
+            account_id TEXT PRIMARY KEY, kind TEXT NOT NULL DEFAULT 'person',       -- or 'space'
+            email TEXT COLLATE NOCASE,              -- NULL: no person signs in to the account
+            password TEXT NOT NULL, created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT,
             day INTEGER,                            -- of the last write
             floor INTEGER NOT NULL DEFAULT 0,       -- deleted rows up to this transaction may be forgotten
             reported INTEGER NOT NULL DEFAULT 0     -- the app was told of the transactions up to this one
         ) WITHOUT ROWID;
+        CREATE UNIQUE INDEX optimist_accounts_by_email ON optimist_accounts (email) WHERE email IS NOT NULL;
         CREATE TABLE optimist_account_epochs (
             account_id TEXT NOT NULL, epoch TEXT NOT NULL, first_seq INTEGER NOT NULL, PRIMARY KEY (account_id, epoch)
         ) WITHOUT ROWID;

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import GRDB
 import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
@@ -46,6 +47,12 @@ struct CopyTests {
         }
         _ = try await server.carryOut(.delete(email: "gone@example.org"))
         _ = try await server.carryOut(.invite(days: 3))
+        try await server.database.pool.write { db in
+            try db.execute(
+                sql:
+                    "INSERT INTO optimist_accounts (account_id, kind, password, created_at) VALUES ('s1', 'space', '', '')"
+            )
+        }
         let changes = try await server.call(
             people[0], "Todo/changes", ["sinceState": .string("\(server.epoch).0"), "inline": true])
         return (people, try #require(changes["newState"]))
@@ -66,7 +73,12 @@ struct CopyTests {
         let (people, state) = try await fill()
         let database = try SharedDatabase.make()
         let done = try await copy(to: database)
-        #expect(done.accounts == 2 && done.rows == 2 * 2_401 && done.found == 0)
+        #expect(done.accounts == 3 && done.rows == 2 * 2_401 && done.found == 0)
+        let kinds = SharedDatabase.Statement(
+            sql: "SELECT kind || coalesce(email, '') FROM optimist_accounts ORDER BY 1")
+        #expect(
+            try PostgresConnection(database.url).query(kinds, []).texts
+                == ["persona@example.org", "personB@example.org", "space"].sorted())
         let keys = try ServerKeys(at: directory.appending(path: "keys.json"))
         let server = try await OptimistServer(configuration: configuration(.postgres(database, secret: keys)))
         #expect(try await server.registry.identify(people[0].access).account == people[0].account)
@@ -105,7 +117,7 @@ struct CopyTests {
                 SharedDatabase.Statement(sql: "DELETE FROM \(table) WHERE account_id = $1"), [.text(account)])
         }
         let done = try await copy(to: database)
-        #expect(done.accounts == 2 && done.found == 1 && done.rows == 2_401)
+        #expect(done.accounts == 3 && done.found == 2 && done.rows == 2_401)
         let error = await #expect(throws: OptimistError.self) { try await copy(to: database) }
         #expect(error?.code == .dataInUse)
     }
