@@ -92,11 +92,11 @@ public final class InMemoryServer: Sendable {
     /// The number of pulls that arrived.
     public var pulls: Int { state.withLock { $0.pulls } }
     /// The number of the last transaction.
-    public var seq: Int64 { (try? store.reading(Self.account) { $0.seq }) ?? 0 }
+    public var seq: Int64 { (try? store.reading(Self.account, as: .operator) { $0.seq }) ?? 0 }
 
     /// Returns a table's rows by id, without deleted ones.
     public func rows(_ table: String) -> [String: JSONObject] {
-        let rows = try? store.reading(Self.account) { account in
+        let rows = try? store.reading(Self.account, as: .operator) { account in
             try account.livingRows(type: table, after: nil, limit: .max, maxBytes: .max).rows.map { row in
                 let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }
                 return (row.id, patch?.values ?? [:])

@@ -21,16 +21,18 @@ struct CallWorkTests {
         var epoch: String { base.epoch }
 
         func read<Answer: Sendable>(
-            account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
-        ) async throws -> Answer { try await base.read(account: account, work) }
+            accounts: Set<String>, as reader: Reader,
+            _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        ) async throws -> Answer { try await base.read(accounts: accounts, as: reader, work) }
 
         func write<Answer: Sendable>(
-            account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+            accounts: Set<String>, as reader: Reader,
+            _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
         ) async throws -> Answer {
             count.withLock { $0.writes += 1 }
-            return try await base.write(account: account) { [self] transaction in
-                defer { count.withLock { $0.steps += transaction.meter?.steps ?? 0 } }
-                return try work(transaction)
+            return try await base.write(accounts: accounts, as: reader) { [self] open in
+                defer { count.withLock { $0.steps += open.values.first?.meter?.steps ?? 0 } }
+                return try work(open)
             }
         }
 

@@ -35,7 +35,7 @@ struct ModelStore {
         _ operations: [RowOperation], from device: String? = nil, groups: [[RowKey]] = [], origins: Set<String> = [],
         unreadTypes: Set<String> = []
     ) -> [RowVerdict] {
-        let transaction = InMemoryTransaction(account, epochs: ["e"])
+        let transaction = InMemoryTransaction(account, of: "a1", epochs: ["e"])
         do {
             let evaluation = try SetEvaluation(
                 operations, groups: groups,
@@ -47,7 +47,7 @@ struct ModelStore {
                 over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             evaluation.clock.hand(to: &clock)
             if !evaluation.changes.isEmpty { _ = try transaction.append(evaluation.changes, day: 0) }
-            account = transaction.account
+            account = transaction.contents
             return evaluation.verdicts
         } catch {
             Issue.record(error)

@@ -29,7 +29,7 @@ struct StandardClientTests {
     }
 
     private func row(_ key: RowKey = .standing) throws -> StoredRow? {
-        try served.store.reading(Served.account) { try $0.rows(type: key.type, ids: [key.id])[key.id] }
+        try served.store.reading(Served.account, as: .operator) { try $0.rows(type: key.type, ids: [key.id])[key.id] }
     }
 
     private func given(_ values: JSONObject = [:], push: Int64 = 1) async throws {

@@ -52,7 +52,7 @@ struct TombstoneTests {
         try await delete(1)
         served.advance(days: 92)
         try await sweep()
-        let rows = try served.store.reading(Served.account) {
+        let rows = try served.store.reading(Served.account, as: .operator) {
             try $0.rows(type: "Todo", ids: [RowKey.id(1), RowKey.id(2)])
         }
         #expect(rows.keys.map(\.self) == [RowKey.id(2)])
@@ -64,11 +64,13 @@ struct TombstoneTests {
         try await write(6)
         served.advance(days: 92)
         let expiry = Expiry(now: served.now, tombstoneDays: 90)
-        let hasMore = try await served.store.write(account: Served.account) { try $0.forget(expiry, limit: 2) }
+        let hasMore = try await served.store.write(account: Served.account, as: .operator) {
+            try $0.forget(expiry, limit: 2)
+        }
         #expect(hasMore)
-        #expect(try served.store.reading(Served.account) { $0.floor } == 7)
+        #expect(try served.store.reading(Served.account, as: .operator) { $0.floor } == 7)
         try await sweep(batch: 2)
-        #expect(try served.store.reading(Served.account) { $0.floor } == 10)
+        #expect(try served.store.reading(Served.account, as: .operator) { $0.floor } == 10)
         #expect(try await pull("e1.9")["type"] == "cannotCalculateChanges")
         #expect(try await pull("e1.10")["list"]?.array?.count == 1)
     }
@@ -79,7 +81,7 @@ struct TombstoneTests {
         served.advance(days: 92)
         let expiry = Expiry(now: served.now, tombstoneDays: 90)
         await #expect(throws: CancellationError.self) {
-            try await served.store.write(account: Served.account) { account in
+            try await served.store.write(account: Served.account, as: .operator) { account in
                 _ = try account.forget(expiry, limit: 9)
                 throw CancellationError()
             }

@@ -85,7 +85,7 @@ struct UnreadTests {
         try await push("Todo/set", .create([(.todo, row(["content": "mine"], at: 0, here))]), from: here, 1)
         try await push("Todo/set", .update(.todo, row(["content": "theirs"], at: 5, there, read: [:])), from: there, 1)
         let stored = try #require(
-            try served.store.reading(Served.account) {
+            try served.store.reading(Served.account, as: .operator) {
                 try $0.rows(type: "Todo", ids: [RowKey.todo.id])[RowKey.todo.id]
             })
         let read = try #require(

@@ -36,7 +36,7 @@ struct VersionTests {
     private func update(_ key: RowKey, _ row: JSON) -> JSON { ["update": .object([key.id: row])] }
 
     private func row(_ key: RowKey) throws -> StoredRow? {
-        try served.store.reading(Served.account) { try $0.rows(type: key.type, ids: [key.id])[key.id] }
+        try served.store.reading(Served.account, as: .operator) { try $0.rows(type: key.type, ids: [key.id])[key.id] }
     }
 
     private let task = RowKey("Task", RowKey.id(1))

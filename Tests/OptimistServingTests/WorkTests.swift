@@ -53,9 +53,9 @@ struct WorkTests {
             return try #require(SetAnswer(json: answer.arguments))
         }
 
-        var seq: Int64 { get throws { try store.reading(Served.account) { $0.seq } } }
+        var seq: Int64 { get throws { try store.reading(Served.account, as: .operator) { $0.seq } } }
         func count(_ type: String) throws -> Int {
-            try store.reading(Served.account) { try $0.livingCount(type: type) }
+            try store.reading(Served.account, as: .operator) { try $0.livingCount(type: type) }
         }
     }
 

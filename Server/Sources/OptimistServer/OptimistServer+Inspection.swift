@@ -33,7 +33,7 @@ extension OptimistServer {
     /// - Throws: `StoreError.noAccount`, or an error of the database.
     package func rows(account: String, type: String, limit: Int = RowSync.Limit.pageRows) async throws -> [InspectedRow]
     {
-        try await storage.rows.read(account: account) { snapshot in
+        try await storage.rows.read(account: account, as: .operator) { snapshot in
             let living = try snapshot.livingRows(type: type, after: nil, limit: limit, maxBytes: .max)
             return try living.rows.sorted { $0.place < $1.place }.compactMap { row in
                 let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }

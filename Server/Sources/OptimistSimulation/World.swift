@@ -142,16 +142,18 @@ private struct WatchedStore: SyncStore {
     var epoch: String { store.epoch }
 
     func read<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
     ) async throws -> Answer {
-        try await store.read(account: account, work)
+        try await store.read(accounts: accounts, as: reader, work)
     }
 
     func write<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
     ) async throws -> Answer {
         defer { committed() }
-        return try await store.write(account: account, work)
+        return try await store.write(accounts: accounts, as: reader, work)
     }
 
     func accounts(after id: String?, limit: Int) async throws -> [String] {

@@ -39,16 +39,20 @@ final class MeasuredStore: SyncStore {
     }
 
     func read<Answer: Sendable>(
-        account: String, _ body: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ body: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
     ) async throws -> Answer {
-        try await base.read(account: account) { [self] snapshot in try measured(snapshot) { try body(snapshot) } }
+        try await base.read(accounts: accounts, as: reader) { [self] open in
+            try measured(open.values.first) { try body(open) }
+        }
     }
 
     func write<Answer: Sendable>(
-        account: String, _ body: @escaping @Sendable (any AccountTransaction) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ body: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
     ) async throws -> Answer {
-        try await base.write(account: account) { [self] transaction in
-            try measured(transaction) { try body(transaction) }
+        try await base.write(accounts: accounts, as: reader) { [self] open in
+            try measured(open.values.first) { try body(open) }
         }
     }
 
@@ -56,10 +60,11 @@ final class MeasuredStore: SyncStore {
         try await base.accounts(after: id, limit: limit)
     }
 
-    private func measured<Answer>(_ snapshot: any AccountSnapshot, _ body: () throws -> Answer) throws -> Answer {
+    /// All accounts of a request share one meter.
+    private func measured<Answer>(_ snapshot: (any AccountSnapshot)?, _ body: () throws -> Answer) throws -> Answer {
         let begun = Self.threadTime
         defer {
-            let (steps, time) = (snapshot.meter?.steps ?? 0, Self.threadTime - begun)
+            let (steps, time) = (snapshot?.meter?.steps ?? 0, Self.threadTime - begun)
             work.withLock { work in
                 work.steps += steps
                 work.time += time

@@ -28,12 +28,16 @@ struct ReadTurnsTests {
         let (busy, other) = (try await server.signUp(), try await server.signUp("b@example.org"))
         let rows = server.storage.rows
         // On PostgreSQL an account's first read migrates it to the current schema, which is a write.
-        for person in [busy, other] { _ = try await rows.read(account: person.account) { $0.seq } }
+        for person in [busy, other] {
+            _ = try await rows.read(account: person.account, as: .person(person.account)) { $0.seq }
+        }
         let turns = try #require((rows as? SQLiteSyncStore)?.reads ?? (rows as? PostgresSyncStore)?.reads)
         let gate = Gate()
-        let reads = (0..<8).map { _ in Task { try await rows.read(account: busy.account) { _ in gate.wait() } } }
+        let reads = (0..<8).map { _ in
+            Task { try await rows.read(account: busy.account, as: .person(busy.account)) { _ in gate.wait() } }
+        }
         while turns.waitingCount < 6 || gate.begun < 2 { await Task.yield() }
-        _ = try await rows.read(account: other.account) { $0.seq }
+        _ = try await rows.read(account: other.account, as: .person(other.account)) { $0.seq }
         #expect(gate.begun == 2)
         for _ in reads { gate.semaphore.signal() }
         for read in reads { try await read.value }
@@ -42,25 +46,27 @@ struct ReadTurnsTests {
 
     @Test func `a read that waits behind its account's other reads ends when it is cancelled`() async throws {
         let (turns, gate) = (ReadTurns(connections: 2), AsyncStream.makeStream(of: Void.self))
-        let first = Task { try await turns.run(of: "a") { for await _ in gate.stream {} } }
+        let first = Task { try await turns.run(of: .person("a")) { for await _ in gate.stream {} } }
         while turns.runningCount < 1 { await Task.yield() }
-        let second = Task { try await turns.run(of: "a") {} }
+        let second = Task { try await turns.run(of: .person("a")) {} }
         while turns.waitingCount < 1 { await Task.yield() }
-        try await turns.run(of: "b") {}
+        try await turns.run(of: .person("b")) {}
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.continuation.finish()
         try await first.value
         #expect(turns.runningCount == 0)
-        try await turns.run(of: "a") {}
+        try await turns.run(of: .person("a")) {}
     }
 
     @Test func `a read that fails frees its place`() async throws {
         let turns = ReadTurns(connections: 1)
         for _ in 1...3 {
-            await #expect(throws: CancellationError.self) { try await turns.run(of: "a") { throw CancellationError() } }
+            await #expect(throws: CancellationError.self) {
+                try await turns.run(of: .person("a")) { throw CancellationError() }
+            }
         }
-        try await turns.run(of: "a") {}
+        try await turns.run(of: .person("a")) {}
         #expect(turns.runningCount == 0)
     }
 }

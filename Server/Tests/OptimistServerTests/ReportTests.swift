@@ -17,7 +17,7 @@ struct ReportTests {
     private struct Trouble: Error {}
 
     private static func write(_ number: Int, to store: any SyncStore) async throws {
-        try await store.write(account: StoreFile.account) { transaction in
+        try await store.write(account: StoreFile.account, as: .operator) { transaction in
             let clock = WriteClock(stamp: Stamp(milliseconds: Int64(number)), device: "deviceAA")
             let row = MergeRow(generation: 1, cells: ["content": Cell(.string("\(number)"), clock)])
             _ = try transaction.append(
@@ -35,15 +35,15 @@ struct ReportTests {
         let store = try await place.open(epoch: "e1")
         for number in 0..<6 { try await Self.write(number, to: store) }
         @Sendable func unreported(limit: Int) async throws -> [AppliedTransaction] {
-            try await store.read(account: StoreFile.account) {
-                try $0.unreported(of: StoreFile.account, by: .planner, limit: limit)
+            try await store.read(account: StoreFile.account, as: .operator) {
+                try $0.unreported(by: .planner, limit: limit)
             }
         }
         let all = try await unreported(limit: 10)
         #expect(all.map(\.seq) == [1, 2, 3, 4, 5, 6])
         #expect(all.map { $0.rows.map { $0.values?["content"] } } == [[], [], ["2"], ["3"], ["4"], ["5"]])
-        try await store.write(account: StoreFile.account) { try $0.noteReported(4) }
-        try await store.write(account: StoreFile.account) { try $0.noteReported(2) }
+        try await store.write(account: StoreFile.account, as: .operator) { try $0.noteReported(4) }
+        try await store.write(account: StoreFile.account, as: .operator) { try $0.noteReported(2) }
         #expect(try await unreported(limit: 1).map(\.seq) == [5])
         #expect(try await unreported(limit: 9).map(\.seq) == [5, 6])
     }

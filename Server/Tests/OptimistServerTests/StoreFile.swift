@@ -23,21 +23,26 @@ final class StoreFile: Sendable {
 
     var path: String { directory.appending(path: "optimist.sqlite").path }
 
-    /// Opens the store, and creates the account if it is missing.
-    func open(epoch: String, schema: Schema = .planner, day: Int = 20_000) throws -> Opened {
-        try Self.open(path, epoch: epoch, schema: schema, day: day)
+    /// Opens the store, and creates the accounts that are missing.
+    func open(
+        epoch: String, schema: Schema = .planner, day: Int = 20_000, accounts: [String] = [StoreFile.account]
+    ) throws -> Opened {
+        try Self.open(path, epoch: epoch, schema: schema, day: day, accounts: accounts)
     }
 
     static func open(
-        _ path: String, epoch: String, schema: Schema = .planner, day: Int = 20_000
+        _ path: String, epoch: String, schema: Schema = .planner, day: Int = 20_000,
+        accounts: [String] = [StoreFile.account]
     ) throws -> Opened {
         let database = try ServerDatabase(path: path, epoch: epoch)
         try database.pool.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, 'a@b', '', '')
-                    ON CONFLICT DO NOTHING
-                    """, arguments: [account])
+            for account in accounts {
+                try db.execute(
+                    sql: """
+                        INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, ?, '', '')
+                        ON CONFLICT DO NOTHING
+                        """, arguments: [account, "\(account)@b"])
+            }
         }
         // Waiting writes share a transaction, however slow the machine.
         let commits = GroupCommit(writer: database.pool) { .zero }

@@ -72,7 +72,7 @@ struct StoresTests {
         for rows in pushes {
             #expect(try await set("List", ["create": .object(JSONObject(rows))], in: store).notCreated.isEmpty)
         }
-        let count = try await store.read(account: StoreFile.account) { try $0.livingCount(type: "List") }
+        let count = try await store.read(account: StoreFile.account, as: .operator) { try $0.livingCount(type: "List") }
         #expect(count == 2)
     }
 
@@ -84,7 +84,9 @@ struct StoresTests {
         let id = RowKey.todo(1).id
         _ = try await set("Todo", ["create": [id: ["content": "kept"]]], in: store)
         _ = try await set("Todo", ["destroy": [.string(id)]], in: store)
-        let kept = try await store.read(account: StoreFile.account) { try $0.rows(type: "Todo", ids: [id]) }
+        let kept = try await store.read(account: StoreFile.account, as: .operator) {
+            try $0.rows(type: "Todo", ids: [id])
+        }
         #expect(kept[id]?.row.cells["content"]?.value == "kept")
         let page = try await changes(in: store)
         #expect(page.rows.map(\.generation) == [2])
@@ -103,7 +105,7 @@ struct StoresTests {
         _ = try await set("Todo", ["create": .object(JSONObject(ids.map { ($0, todo) }))], in: store)
         let shown = try await changes(in: store).rows.reduce(0) { $0 + $1.content.count }
         #expect(try await changes(in: store, maxBytes: shown).rows.map(\.id) == [ids[0]])
-        let living = try await store.read(account: StoreFile.account) { account in
+        let living = try await store.read(account: StoreFile.account, as: .operator) { account in
             [
                 try account.livingRows(type: "Todo", after: nil, limit: 9, maxBytes: shown),
                 try account.livingRows(type: "Todo", ids: ids, maxBytes: shown),
@@ -114,7 +116,7 @@ struct StoresTests {
     }
 
     private func changes(in store: any SyncStore, maxBytes: Int = .max) async throws -> ChangePage {
-        try await store.read(account: StoreFile.account) {
+        try await store.read(account: StoreFile.account, as: .operator) {
             try $0.changes(type: "Todo", from: .start, limit: 9, maxBytes: maxBytes)
         }
     }

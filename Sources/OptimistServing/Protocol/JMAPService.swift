@@ -90,7 +90,7 @@ import OptimistCore
     ) async throws -> Done {
         if request.isPush || request.methodCalls.contains(where: \.isSet) {
             let texts = try await matchTexts(of: request, for: caller)
-            return try await store.write(account: account) { transaction in
+            return try await store.write(account: account, as: .person(account)) { transaction in
                 // The time budget starts once the request has the writer.
                 let meter = WorkMeter(self.settings.workBudget, for: caller)
                 transaction.meter = meter
@@ -99,7 +99,7 @@ import OptimistCore
                     request, account, room, texts, snapshot: transaction, transaction: transaction)
             }
         }
-        return try await store.read(account: account) { snapshot in
+        return try await store.read(account: account, as: .person(account)) { snapshot in
             // Reads run in parallel, so a long one delays no other account.
             let meter = WorkMeter(.unlimited, for: caller)
             snapshot.meter = meter
@@ -156,7 +156,7 @@ import OptimistCore
 
 @_spi(Internals) extension JMAPService {
     public func state(of account: String) async throws -> SyncState {
-        try await store.read(account: account) { SyncState(epoch: $0.epoch, seq: $0.seq) }
+        try await store.read(account: account, as: .person(account)) { SyncState(epoch: $0.epoch, seq: $0.seq) }
     }
 
     /// The session resource of an account, with the URLs of Optimist's own server.

@@ -28,7 +28,7 @@ public struct AppliedRow: Sendable {
     /// schema.
     ///
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
-    public func unreported(of account: String, by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
+    public func unreported(by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
         let reported = try reportedSeq()
         let last = min(seq, reported + Int64(limit))
         guard reported < last else { return [] }

@@ -45,26 +45,30 @@ import OptimistCore
     }
 
     public func read<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
     ) async throws -> Answer {
-        try reading(account, work)
+        try reading(accounts, as: reader, work)
     }
 
     public func write<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
     ) async throws -> Answer {
         try state.withLock { contents in
-            // Remove the account from the dictionary so that its rows change in place instead of being copied.
-            guard let former = contents.accounts.removeValue(forKey: account) else { throw StoreError.noAccount }
-            let transaction = InMemoryTransaction(former, epochs: contents.epochs)
+            var open: [String: InMemoryTransaction] = [:]
+            for id in accounts where reader.mayOpen(id) {
+                // Remove the account from the dictionary so that its rows change in place instead of being copied.
+                guard let former = contents.accounts.removeValue(forKey: id) else { continue }
+                open[id] = InMemoryTransaction(former, of: id, epochs: contents.epochs)
+            }
+            defer { for (id, transaction) in open { contents.accounts[id] = transaction.contents } }
             do {
-                let answer = try work(transaction)
-                transaction.account.sweep()
-                contents.accounts[account] = transaction.account
+                let answer = try work(open)
+                for transaction in open.values { transaction.contents.sweep() }
                 return answer
             } catch {
-                transaction.undo()
-                contents.accounts[account] = transaction.account
+                for transaction in open.values { transaction.undo() }
                 throw error
             }
         }
@@ -78,17 +82,33 @@ import OptimistCore
     ///
     /// - Throws: ``StoreError/noAccount``, or what `work` throws.
     public func reading<Answer: Sendable>(
-        _ account: String, _ work: (any AccountSnapshot) throws -> Answer
+        _ account: String, as reader: Reader, _ work: (any AccountSnapshot) throws -> Answer
+    ) throws -> Answer {
+        try reading([account], as: reader) { accounts in
+            guard let found = accounts[account] else { throw StoreError.noAccount }
+            return try work(found)
+        }
+    }
+
+    private func reading<Answer: Sendable>(
+        _ accounts: Set<String>, as reader: Reader, _ work: ([String: any AccountSnapshot]) throws -> Answer
     ) throws -> Answer {
         try state.withLock { contents in
-            guard let found = contents.accounts[account] else { throw StoreError.noAccount }
-            return try work(InMemoryTransaction(found, epochs: contents.epochs))
+            let open = accounts.filter(reader.mayOpen).compactMap { id in
+                contents.accounts[id].map { (id, InMemoryTransaction($0, of: id, epochs: contents.epochs)) }
+            }
+            return try work(Dictionary(uniqueKeysWithValues: open))
         }
     }
 }
 
+extension Reader {
+    fileprivate func mayOpen(_ account: String) -> Bool { person ?? account == account }
+}
+
 final class InMemoryTransaction: AccountTransaction {
-    var account: InMemoryAccount
+    let account: String
+    var contents: InMemoryAccount
     var meter: WorkMeter?
     private let epochNames: [String]
     /// The account's notes before the transaction. `formerRows` has its rows.
@@ -96,25 +116,26 @@ final class InMemoryTransaction: AccountTransaction {
     private var formerRows: [(change: RowChange, row: StoredRow?)] = []
     private var forgotten: [(key: RowKey, row: StoredRow)] = []
 
-    init(_ account: InMemoryAccount, epochs: [String]) {
+    init(_ contents: InMemoryAccount, of account: String, epochs: [String]) {
         self.account = account
+        self.contents = contents
         epochNames = epochs
-        former = account.notes
+        former = contents.notes
     }
 
-    var seq: Int64 { account.notes.seq }
-    var floor: Int64 { account.notes.floor }
+    var seq: Int64 { contents.notes.seq }
+    var floor: Int64 { contents.notes.floor }
     var epoch: String { epochNames.last ?? "" }
 
-    func epochs() -> Epochs { Epochs(names: epochNames, firstSeqs: account.notes.epochs, seq: seq) }
+    func epochs() -> Epochs { Epochs(names: epochNames, firstSeqs: contents.notes.epochs, seq: seq) }
 
     func rows(type: String, ids: [String]) -> [String: StoredRow] {
-        guard let rows = account.rows[type] else { return [:] }
+        guard let rows = contents.rows[type] else { return [:] }
         return Dictionary(ids.compactMap { id in rows[id].map { (id, $0) } }, uniquingKeysWith: { $1 })
     }
 
     func holders(type: String, index: String, keys: [IndexKey]) -> [IndexKey: [String]] {
-        let found = keys.map { ($0, account.holders(type, IndexEntry(index: index, key: $0))) }
+        let found = keys.map { ($0, contents.holders(type, IndexEntry(index: index, key: $0))) }
         return Dictionary(found.filter { !$0.1.isEmpty }, uniquingKeysWith: { $1 })
     }
 
@@ -128,19 +149,19 @@ final class InMemoryTransaction: AccountTransaction {
 
     func livingRows(type: String, after id: String?, limit: Int, maxBytes: Int) -> LivingRows {
         var living = LivingRows(limit: limit, maxBytes: maxBytes)
-        let rows = account.rows[type] ?? [:]
+        let rows = contents.rows[type] ?? [:]
         for (id, stored) in rows.filter({ $0.value.row.isAlive && $0.key > id ?? "" }).sorted(by: { $0.key < $1.key }) {
             guard living.add(stored.logged(id)) else { break }
         }
         return living
     }
 
-    func livingCount(type: String) -> Int { account.rows[type]?.count { $0.value.row.isAlive } ?? 0 }
+    func livingCount(type: String) -> Int { contents.rows[type]?.count { $0.value.row.isAlive } ?? 0 }
 
     func changes(type: String, from place: LogPosition, limit: Int, maxBytes: Int) -> ChangePage {
         var page = ChangePage(rows: [])
         var size = 0
-        for (id, stored) in account.changed(type, from: place) {
+        for (id, stored) in contents.changed(type, from: place) {
             let logged = stored.logged(id)
             size += logged.byteCount
             if page.rows.count == limit || (!page.rows.isEmpty && size > maxBytes) {
@@ -152,48 +173,48 @@ final class InMemoryTransaction: AccountTransaction {
         return page
     }
 
-    func reportedSeq() -> Int64 { account.notes.reported }
+    func reportedSeq() -> Int64 { contents.notes.reported }
 
-    func noteReported(_ seq: Int64) { account.notes.reported = max(account.notes.reported, seq) }
+    func noteReported(_ seq: Int64) { contents.notes.reported = max(contents.notes.reported, seq) }
 
     func notePush(_ number: Int64, device: String, day: Int) -> Bool {
-        guard number >= account.notes.pushes[device]?.number ?? 0 else { return false }
-        account.notes.pushes[device] = AccountNotes.LastPush(number: number, day: day)
+        guard number >= contents.notes.pushes[device]?.number ?? 0 else { return false }
+        contents.notes.pushes[device] = AccountNotes.LastPush(number: number, day: day)
         return true
     }
 
     func hasExpired(_ expiry: Expiry) -> Bool {
-        account.notes.pushes.contains { $0.value.day < expiry.pushedBefore }
-            || !account.deleted(upTo: account.notes.seq(before: expiry.deletedBefore)).isEmpty
+        contents.notes.pushes.contains { $0.value.day < expiry.pushedBefore }
+            || !contents.deleted(upTo: contents.notes.seq(before: expiry.deletedBefore)).isEmpty
     }
 
     func forget(_ expiry: Expiry, limit: Int) -> Bool {
-        account.notes.pushes = account.notes.pushes.filter { $0.value.day >= expiry.pushedBefore }
-        let expired = account.deleted(upTo: account.notes.seq(before: expiry.deletedBefore))
+        contents.notes.pushes = contents.notes.pushes.filter { $0.value.day >= expiry.pushedBefore }
+        let expired = contents.deleted(upTo: contents.notes.seq(before: expiry.deletedBefore))
         for (key, row) in expired.prefix(limit) {
-            account.forget(key)
+            contents.forget(key)
             forgotten.append((key, row))
-            account.notes.floor = row.seq
+            contents.notes.floor = row.seq
         }
-        account.notes.forgetDays(before: expiry.deletedBefore)
+        contents.notes.forgetDays(before: expiry.deletedBefore)
         return expired.count > limit
     }
 
     func append(_ changes: [RowChange], day: Int) throws -> Int64 {
-        account.notes.begin(day: day)
-        if let epoch = epochNames.last, account.notes.epochs[epoch] == nil { account.notes.epochs[epoch] = seq }
-        account.notes.seq += 1
+        contents.notes.begin(day: day)
+        if let epoch = epochNames.last, contents.notes.epochs[epoch] == nil { contents.notes.epochs[epoch] = seq }
+        contents.notes.seq += 1
         for (ordinal, change) in changes.enumerated() {
             try meter?.step()
-            formerRows.append((change, account.put(change, ordinal: ordinal)))
+            formerRows.append((change, contents.put(change, ordinal: ordinal)))
         }
         return seq
     }
 
     func undo() {
-        for (change, former) in formerRows.reversed() { account.takeBack(change, former: former) }
-        for (key, row) in forgotten { account.remember(row, at: key) }
-        account.notes = former
+        for (change, former) in formerRows.reversed() { contents.takeBack(change, former: former) }
+        for (key, row) in forgotten { contents.remember(row, at: key) }
+        contents.notes = former
     }
 }
 

@@ -11,20 +11,33 @@ public import OptimistWire
     ///
     /// A new epoch begins whenever the database may have been restored to an earlier state.
     var epoch: String { get }
-    /// Runs `work` on one snapshot of an account, outside the event loops.
+    /// Runs `work` on accounts as of one moment, outside the event loops.
     ///
-    /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
+    /// - Parameters:
+    ///   - accounts: The accounts' ids.
+    ///   - reader: The person or operator, who takes turns with others.
+    ///   - work: Receives the accounts by id. An account is missing if it does not exist or the reader may not open
+    ///     it. Both cases look the same.
+    /// - Throws: What `work` throws, or the database's error.
     func read<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
     ) async throws -> Answer
 
-    /// Runs `work` under the account's lock, and returns when its writes are durable.
+    /// Runs `work` under the locks of accounts, and returns once its writes are durable. The writes of all accounts are
+    /// one transaction.
     ///
-    /// If `work` throws, the store discards its writes. Cancelling the caller does not undo them.
+    /// The store locks the accounts in the order of their ids, so that writers of the same accounts never wait for each
+    /// other in a circle. If `work` throws, the store discards its writes. Cancelling the caller does not undo them.
     ///
-    /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
+    /// - Parameters:
+    ///   - accounts: The accounts' ids.
+    ///   - reader: The person or operator, who takes turns with others.
+    ///   - work: As for ``read(accounts:as:_:)``.
+    /// - Throws: What `work` throws, or the database's error.
     func write<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
     ) async throws -> Answer
 
     /// Returns at most `limit` account ids in order, after `id` or from the first.
@@ -33,14 +46,42 @@ public import OptimistWire
     func accounts(after id: String?, limit: Int) async throws -> [String]
 }
 
-/// A consistent view of one account. Every statement is bound to that account. Only one thread at a time uses the
-/// snapshot.
+@_spi(Internals) extension SyncStore {
+    /// Runs `work` on one snapshot of an account, outside the event loops.
+    ///
+    /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
+    public func read<Answer: Sendable>(
+        account: String, as reader: Reader, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+    ) async throws -> Answer {
+        try await read(accounts: [account], as: reader) { accounts in
+            guard let found = accounts[account] else { throw StoreError.noAccount }
+            return try work(found)
+        }
+    }
+
+    /// Runs `work` under an account's lock, and returns once its writes are durable.
+    ///
+    /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
+    public func write<Answer: Sendable>(
+        account: String, as reader: Reader, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+    ) async throws -> Answer {
+        try await write(accounts: [account], as: reader) { accounts in
+            guard let found = accounts[account] else { throw StoreError.noAccount }
+            return try work(found)
+        }
+    }
+}
+
+/// A consistent view of one account. Every statement behind it is bound to that account. Only one thread at a time uses
+/// it.
 ///
 /// Every function throws the database's error, ``StoreError/damagedRow(_:)``, and errors of ``meter``.
 @_spi(Internals) public protocol AccountSnapshot {
     /// Counts the work of the request that opened the snapshot. A store steps the meter for each row that it reads or
     /// writes, and rethrows its error. Nil: the work is not counted.
     var meter: WorkMeter? { get nonmutating set }
+    /// The account's id.
+    var account: String { get }
     /// The number of the account's last transaction, or zero before the first.
     var seq: Int64 { get }
     /// The last transaction whose tombstones the store has purged. No device can continue from an earlier state.
@@ -171,7 +212,7 @@ public import OptimistWire
 }
 
 @_spi(Internals) public enum StoreError: Error {
-    /// The account does not exist, or was deleted.
+    /// The account does not exist, was deleted, or may not be opened by this reader.
     case noAccount
     /// The row's stored content is malformed.
     case damagedRow(RowKey)

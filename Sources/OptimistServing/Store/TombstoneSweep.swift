@@ -34,11 +34,13 @@ public import Foundation
 
     private func sweep(_ account: String, _ expiry: Expiry) async throws {
         do {
-            guard try await store.read(account: account, { try $0.hasExpired(expiry) }) else { return }
+            guard try await store.read(account: account, as: .operator, { try $0.hasExpired(expiry) }) else { return }
             var hasMore = true
             while hasMore {
                 try Task.checkCancellation()
-                hasMore = try await store.write(account: account) { [batch] in try $0.forget(expiry, limit: batch) }
+                hasMore = try await store.write(account: account, as: .operator) { [batch] in
+                    try $0.forget(expiry, limit: batch)
+                }
             }
         } catch StoreError.noAccount {
             // The account was deleted during the sweep, with all its rows.

@@ -61,8 +61,8 @@ final class PostgresPool: Sendable {
     /// Runs `work` on a connection, outside the event loops.
     ///
     /// - Parameters:
-    ///   - owner: The account that the work is for. An owner's work runs serially, so that a busy account uses one
-    ///     connection, and owners take turns. Nil: the work waits only for a connection.
+    ///   - owner: The person whom the work is for, or the operator. An owner's work runs serially, so that a busy
+    ///     person uses one connection, and owners take turns. Nil: the work waits only for a connection.
     ///   - work: Runs up to three times.
     /// - Throws: The error of `work`, `CancellationError` if the task is cancelled before the work begins, or
     ///   ``PostgresError``. Work that has begun is not interrupted.

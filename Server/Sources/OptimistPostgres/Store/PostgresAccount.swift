@@ -21,11 +21,16 @@ final class PostgresAccount: AccountTransaction {
 
     /// Reads the account's state, and the epochs if the database has a newer one.
     ///
-    /// - Parameter locking: Whether to lock the account until the transaction ends.
-    /// - Throws: `StoreError.noAccount`, or ``PostgresError``.
-    init(_ connection: PostgresConnection, account: String, locking: Bool, epochs: DatabaseEpochs) throws {
-        let rows = try connection.query(locking ? RowStatement.lock : .read, [.text(account)])
-        guard rows.count == 1 else { throw StoreError.noAccount }
+    /// Nil if the account does not exist, or the reader may not open it.
+    ///
+    /// - Parameter statement: `read`, or `lock` to lock the account until the transaction ends.
+    /// - Throws: ``PostgresError``.
+    init?(
+        _ connection: PostgresConnection, account: String, as reader: Reader, by statement: RowStatement,
+        epochs: DatabaseEpochs
+    ) throws {
+        let rows = try connection.query(statement, [.text(account), .text(reader.person)])
+        guard rows.count == 1 else { return nil }
         self.connection = connection
         self.account = account
         seq = rows.int64(0, 0)

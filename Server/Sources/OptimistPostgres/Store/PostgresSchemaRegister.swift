@@ -54,9 +54,9 @@ private struct Collisions {
     }
 
     private func count(_ account: String, _ connection: PostgresConnection) throws -> Int {
-        let found = try connection.query(RowStatement.read, [.text(account)])
+        let found = try connection.query(CareStatement.schemaVersion, [.text(account)])
         guard found.count == 1, let definition = schema.types[type] else { return 0 }
-        let vocabulary = Vocabulary(schema, version: found.int(0, 4))
+        let vocabulary = Vocabulary(schema, version: found.int(0, 0))
         var counts: [IndexKey: Int] = [:]
         var last = ""
         while true {

@@ -7,7 +7,8 @@ import OptimistWire
 /// The rows of the accounts, in a PostgreSQL database that any number of processes share.
 ///
 /// The account's lock is the lock of its row. Seqs are assigned under it, so a later seq never commits first. Closures
-/// passed to ``read(account:_:)`` and ``write(account:_:)`` may run more than once: see ``PostgresPool/run(of:_:)``.
+/// passed to ``read(accounts:as:_:)`` and ``write(accounts:as:_:)`` may run more than once: see
+/// ``PostgresPool/run(of:_:)``.
 struct PostgresSyncStore: SyncStore {
     let pool: PostgresPool
     let known: DatabaseEpochs
@@ -27,30 +28,43 @@ struct PostgresSyncStore: SyncStore {
     var epoch: String { known.present }
 
     func read<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
     ) async throws -> Answer {
         let read: @Sendable (PostgresConnection) throws -> Answer? = { connection in
             try connection.transaction(.beginSnapshot) { connection in
-                let found = try PostgresAccount(connection, account: account, locking: false, epochs: known)
-                return try found.isConverted(to: schema) ? work(found) : nil
+                let open = try open(accounts, as: reader, .read, connection)
+                return try open.values.allSatisfy { try $0.isConverted(to: schema) } ? work(open) : nil
             }
         }
-        let answer = isSynchronous ? try runNow(read) : try await reads.run(of: account) { try await pool.run(read) }
+        let answer = isSynchronous ? try runNow(read) : try await reads.run(of: reader) { try await pool.run(read) }
         if let answer { return answer }
-        // The account must first be converted to the current schema, which takes a write.
-        return try await write(account: account) { try work($0) }
+        // An account must first be converted to the current schema, which takes a write.
+        return try await write(accounts: accounts, as: reader) { try work($0) }
     }
 
     func write<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
     ) async throws -> Answer {
-        try await run(of: account) { connection in
+        try await run(of: reader.turn) { connection in
             try connection.transaction { connection in
-                let found = try PostgresAccount(connection, account: account, locking: true, epochs: known)
-                try found.convert(to: schema)
-                return try work(found)
+                let open = try open(accounts, as: reader, .lock, connection)
+                for account in open.values { try account.convert(to: schema) }
+                return try work(open)
             }
         }
+    }
+
+    /// Opens accounts one by one, in the order of their ids, so that writers never wait for each other in a circle.
+    private func open(
+        _ accounts: Set<String>, as reader: Reader, _ statement: RowStatement, _ connection: PostgresConnection
+    ) throws -> [String: PostgresAccount] {
+        var open: [String: PostgresAccount] = [:]
+        for id in accounts.sorted() {
+            open[id] = try PostgresAccount(connection, account: id, as: reader, by: statement, epochs: known)
+        }
+        return open
     }
 
     func accounts(after id: String?, limit: Int) async throws -> [String] {

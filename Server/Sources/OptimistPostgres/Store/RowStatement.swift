@@ -36,9 +36,10 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
+    /// The account, if the reader may open it. The second parameter is the person, or null for the operator.
     private static let account = """
         SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs)
-        FROM optimist_accounts a WHERE a.account_id = $1
+        FROM optimist_accounts a WHERE a.account_id = $1 AND ($2::text IS NULL OR a.account_id = $2)
         """
 
     private static let logged = "id, seq, ordinal, born_seq, generation, content, hidden"

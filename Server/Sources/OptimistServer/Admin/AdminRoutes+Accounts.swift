@@ -43,7 +43,7 @@ extension AdminRoutes {
     private func account(_ id: String) async throws -> JSON {
         guard let account = try await accounts.store.account(id: id) else { throw Self.noAccount }
         let types = schema.types.keys.sorted()
-        let (seq, floor, counts) = try await storage.rows.read(account: id) { snapshot in
+        let (seq, floor, counts) = try await storage.rows.read(account: id, as: .operator) { snapshot in
             (snapshot.seq, snapshot.floor, try types.map { try snapshot.livingCount(type: $0) })
         }
         let listening = pokes.sessions
@@ -90,9 +90,9 @@ extension AdminRoutes {
     private func read<Value: Sendable>(
         _ account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Value
     ) async throws -> Value {
-        do { return try await storage.rows.read(account: account, work) } catch StoreError.noAccount {
-            throw Self.noAccount
-        }
+        do {
+            return try await storage.rows.read(account: account, as: .operator, work)
+        } catch StoreError.noAccount { throw Self.noAccount }
     }
 
     /// A page of another site cannot send this content type without the server's consent.

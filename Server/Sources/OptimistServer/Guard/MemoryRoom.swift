@@ -22,12 +22,12 @@ final class MemoryRoom: Sendable {
         ledger = Mutex(MemoryLedger(limit: memory - Self.evaluations, allowance: Self.allowance))
     }
 
-    /// Without the accounts' allowances.
+    /// Without each person's allowance.
     var limit: Int { ledger.withLock { $0.limit } }
 
     var total: Int { ledger.withLock { $0.total } }
 
-    func share(of account: String) -> MemoryShare { MemoryShare(room: self, account: account) }
+    func share(of person: String) -> MemoryShare { MemoryShare(room: self, person: person) }
 
     fileprivate func withLedger<Value: Sendable>(_ body: (inout MemoryLedger) -> Value) -> Value {
         ledger.withLock { body(&$0) }
@@ -44,12 +44,12 @@ final class MemoryShare: AnswerRoom {
     }
 
     private let room: MemoryRoom
-    private let account: String
+    private let person: String
     private let held = Mutex(Held())
 
-    init(room: MemoryRoom, account: String) {
+    init(room: MemoryRoom, person: String) {
         self.room = room
-        self.account = account
+        self.person = person
     }
 
     deinit { leave() }
@@ -57,15 +57,15 @@ final class MemoryShare: AnswerRoom {
     /// - Throws: ``RequestProblem`` with status 503 if the memory is full.
     func take(_ bytes: Int) throws(RequestProblem) { try take(bytes, \.request, outcome: Self.nothingWasStored) }
 
-    /// Returns a quarter of the account's room, because a page's text may be larger than its rows, and both exist at
+    /// Returns a quarter of the person's room, because a page's text may be larger than its rows, and both exist at
     /// the same time.
     func beginAnswer() -> Int {
         held.withLock { held in
             let answer = held.answer
             held.answer = 0
             return room.withLedger { ledger in
-                ledger.add(-answer, to: account)
-                return ledger.room(for: account) / 4
+                ledger.add(-answer, to: person)
+                return ledger.room(for: person) / 4
             }
         }
     }
@@ -80,7 +80,7 @@ final class MemoryShare: AnswerRoom {
     ) throws(RequestProblem) {
         let isTaken = held.withLock { held in
             let own = held.total
-            let isTaken = room.withLedger { $0.take(bytes, for: account, own: own) }
+            let isTaken = room.withLedger { $0.take(bytes, for: person, own: own) }
             if isTaken { held[keyPath: part] += bytes }
             return isTaken
         }
@@ -95,7 +95,7 @@ final class MemoryShare: AnswerRoom {
     func keep(answer bytes: Int) {
         held.withLock { held in
             let change = bytes - held.total
-            room.withLedger { $0.add(change, to: account) }
+            room.withLedger { $0.add(change, to: person) }
             held = Held(request: 0, answer: bytes)
         }
     }

@@ -102,12 +102,12 @@ final class AppReports: Service {
     private func report(_ account: String) async throws {
         while true {
             try Task.checkCancellation()
-            let transactions = try await rows.read(account: account) { [schema] snapshot in
-                try snapshot.unreported(of: account, by: schema, limit: Self.batch)
+            let transactions = try await rows.read(account: account, as: .operator) { [schema] snapshot in
+                try snapshot.unreported(by: schema, limit: Self.batch)
             }
             guard let last = transactions.last else { return }
             for transaction in transactions { try await didApply(transaction) }
-            try await rows.write(account: account) { try $0.noteReported(last.seq) }
+            try await rows.write(account: account, as: .operator) { try $0.noteReported(last.seq) }
             // These were the last. Later ones arrive through ``changed(account:)``.
             if transactions.count < Self.batch { return }
         }

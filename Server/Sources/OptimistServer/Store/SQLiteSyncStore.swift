@@ -20,23 +20,28 @@ package struct SQLiteSyncStore: SyncStore {
     package var epoch: String { database.epoch }
 
     package func read<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
     ) async throws -> Answer {
-        let read: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
-            try work(SQLiteAccount(db, account: account, epochs: epochs))
-        }
+        let read: @Sendable (Database) throws -> Answer = { db in try work(open(accounts, as: reader, db)) }
         if commits == nil { return try readNow(read) }
-        return try await reads.run(of: account) { try await database.pool.read(read) }
+        return try await reads.run(of: reader) { try await database.pool.read(read) }
     }
 
     package func write<Answer: Sendable>(
-        account: String, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
     ) async throws -> Answer {
-        let write: @Sendable (Database) throws -> Answer = { [epochs = database.epochs] db in
-            try work(SQLiteAccount(db, account: account, epochs: epochs))
-        }
+        let write: @Sendable (Database) throws -> Answer = { db in try work(open(accounts, as: reader, db)) }
         guard let commits else { return try writeNow(write) }
-        return try await commits.write(of: account, write)
+        return try await commits.write(of: reader.turn, write)
+    }
+
+    /// The file has one writer, so its lock is every account's lock.
+    private func open(_ accounts: Set<String>, as reader: Reader, _ db: Database) throws -> [String: SQLiteAccount] {
+        var open: [String: SQLiteAccount] = [:]
+        for id in accounts { open[id] = try SQLiteAccount(db, account: id, as: reader, epochs: database.epochs) }
+        return open
     }
 
     package func accounts(after id: String?, limit: Int) async throws -> [String] {
@@ -67,10 +72,14 @@ final class SQLiteAccount: AccountTransaction {
     /// The day of the account's last change.
     var lastDay: Int?
 
-    init(_ db: Database, account: String, epochs: [String]) throws {
+    /// Nil if the account does not exist, or the reader may not open it.
+    init?(_ db: Database, account: String, as reader: Reader, epochs: [String]) throws {
         let query = try db.cachedStatement(
-            sql: "SELECT seq, epoch, floor, day FROM optimist_accounts WHERE account_id = ?")
-        guard let row = try Row.fetchOne(query, arguments: [account]) else { throw StoreError.noAccount }
+            sql: """
+                SELECT seq, epoch, floor, day FROM optimist_accounts
+                WHERE account_id = ?1 AND (?2 IS NULL OR account_id = ?2)
+                """)
+        guard let row = try Row.fetchOne(query, arguments: [account, reader.person]) else { return nil }
         self.db = db
         self.account = account
         epochNames = epochs

@@ -116,7 +116,7 @@ struct BadDatabaseTests {
         let (store, kill) = try await opened()
         for number in 1...3 {
             try kill()
-            let seq = try await store.write(account: StoreFile.account) { [change = change(number)] in
+            let seq = try await store.write(account: StoreFile.account, as: .operator) { [change = change(number)] in
                 try $0.append([change], day: 1)
             }
             #expect(seq == Int64(number))
@@ -126,7 +126,7 @@ struct BadDatabaseTests {
     @Test func `N9 a transaction that loses its connection is repeated, and its writes are stored once`() async throws {
         let (store, kill) = try await opened()
         let runs = Mutex(0)
-        let seq = try await store.write(account: StoreFile.account) { [change = change(1)] account in
+        let seq = try await store.write(account: StoreFile.account, as: .operator) { [change = change(1)] account in
             let isFirst = runs.withLock { runs in
                 runs += 1
                 return runs == 1
@@ -136,13 +136,14 @@ struct BadDatabaseTests {
             return try account.append([change], day: 1)
         }
         #expect(seq == 1 && runs.withLock(\.self) == 2)
-        #expect(try await store.read(account: StoreFile.account) { try $0.livingCount(type: "Todo") } == 1)
+        #expect(
+            try await store.read(account: StoreFile.account, as: .operator) { try $0.livingCount(type: "Todo") } == 1)
     }
 
     @Test func `N9 a commit whose answer is lost is not repeated by the server`() async throws {
         let (store, kill) = try await opened()
         let error = await #expect(throws: PostgresError.self) {
-            try await store.write(account: StoreFile.account) { [change = change(1)] account in
+            try await store.write(account: StoreFile.account, as: .operator) { [change = change(1)] account in
                 _ = try account.append([change], day: 1)
                 // The append is not sent yet: it is sent with the commit.
                 try kill()
@@ -150,14 +151,14 @@ struct BadDatabaseTests {
         }
         #expect(error?.kind == .commitUnknown)
         #expect(error?.detail.contains("not stored twice") == true)
-        let count = try await store.read(account: StoreFile.account) { try $0.livingCount(type: "Todo") }
+        let count = try await store.read(account: StoreFile.account, as: .operator) { try $0.livingCount(type: "Todo") }
         #expect(count <= 1)
     }
 
     @Test func `N9 a statement that takes too long is refused and stores nothing, and the next works`() async throws {
         let (store, _) = try await opened()
         let error = await #expect(throws: PostgresError.self) {
-            try await store.write(account: StoreFile.account) { [change = change(1)] account in
+            try await store.write(account: StoreFile.account, as: .operator) { [change = change(1)] account in
                 let connection = (account as? PostgresAccount)?.connection
                 _ = try account.append([change], day: 1)
                 _ = try connection?.query(SharedDatabase.Statement(sql: "SET LOCAL statement_timeout = 20"))
@@ -165,7 +166,7 @@ struct BadDatabaseTests {
             }
         }
         #expect(error?.state == "57014" && error?.detail.contains("busy") == true)
-        let seq = try await store.write(account: StoreFile.account) { [change = change(2)] in
+        let seq = try await store.write(account: StoreFile.account, as: .operator) { [change = change(2)] in
             try $0.append([change], day: 1)
         }
         #expect(seq == 1)

@@ -119,7 +119,7 @@ struct StoreAgreementTests {
             let isGivenUp = number == 12
             var seqs: [String] = []
             for store in [store, memory] as [any SyncStore] {
-                let told = try? await store.write(account: StoreFile.account) { account in
+                let told = try? await store.write(account: StoreFile.account, as: .operator) { account in
                     let isNoted = try account.notePush(
                         transaction.push.number, device: transaction.push.device, day: transaction.day)
                     let seq = try account.append(transaction.changes, day: transaction.day)
@@ -148,7 +148,7 @@ struct StoreAgreementTests {
         _ stores: any SyncStore..., read: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> [Answer] {
         var answers: [Answer] = []
-        for store in stores { answers.append(try await store.read(account: StoreFile.account, read)) }
+        for store in stores { answers.append(try await store.read(account: StoreFile.account, as: .operator, read)) }
         return answers
     }
 
@@ -156,7 +156,7 @@ struct StoreAgreementTests {
         _ stores: any SyncStore..., write: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> [Answer] {
         var answers: [Answer] = []
-        for store in stores { answers.append(try await store.write(account: StoreFile.account, write)) }
+        for store in stores { answers.append(try await store.write(account: StoreFile.account, as: .operator, write)) }
         return answers
     }
 
@@ -168,7 +168,7 @@ struct StoreAgreementTests {
 
     @Test func `both stores refuse an unknown account`() async throws {
         let store = try await place.open(epoch: "e1")
-        await #expect(throws: StoreError.self) { try await store.read(account: "nobody") { $0.seq } }
-        await #expect(throws: StoreError.self) { try await store.write(account: "nobody") { $0.seq } }
+        await #expect(throws: StoreError.self) { try await store.read(account: "nobody", as: .operator) { $0.seq } }
+        await #expect(throws: StoreError.self) { try await store.write(account: "nobody", as: .operator) { $0.seq } }
     }
 }

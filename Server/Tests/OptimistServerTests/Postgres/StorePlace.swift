@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import Logging
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistTesting
 import OptimistWire
@@ -9,7 +10,7 @@ import Testing
 @testable import OptimistPostgres
 @testable import OptimistServer
 
-/// A store with one account and without a server. It is embedded, or on PostgreSQL if the tests use PostgreSQL.
+/// A store without a server: embedded, or on PostgreSQL if the tests run on that.
 struct StorePlace {
     private let file: StoreFile?
     private let database: PostgresDatabase?
@@ -19,15 +20,22 @@ struct StorePlace {
         file = database == nil ? try StoreFile() : nil
     }
 
-    /// Opens the store in an epoch, and begins the epoch unless it is the current one.
-    func open(epoch: String, schema: Schema = .planner) async throws -> any SyncStore {
-        guard let database else { return try #require(file).open(epoch: epoch).store }
-        return try await Self.open(database, epoch: epoch, schema: schema)
+    /// Opens the store in an epoch, and begins the epoch unless it is the current one. Creates the accounts that are
+    /// missing.
+    func open(
+        epoch: String, schema: Schema = .planner, accounts: [String] = [StoreFile.account],
+        logger: Logger = SharedDatabase.quiet
+    ) async throws -> any SyncStore {
+        guard let database else { return try #require(file).open(epoch: epoch, accounts: accounts).store }
+        return try await Self.open(database, epoch: epoch, schema: schema, accounts: accounts, logger: logger)
     }
 
-    static func open(_ database: PostgresDatabase, epoch: String, schema: Schema) async throws -> PostgresSyncStore {
+    static func open(
+        _ database: PostgresDatabase, epoch: String, schema: Schema, accounts: [String] = [StoreFile.account],
+        logger: Logger = SharedDatabase.quiet
+    ) async throws -> PostgresSyncStore {
         let epochs = DatabaseEpochs()
-        let pool = PostgresPool(size: 2, maxWaiting: 100, logger: SharedDatabase.quiet) {
+        let pool = PostgresPool(size: 2, maxWaiting: 100, logger: logger) {
             let connection = try PostgresSetup(database).connect()
             try PostgresTables.migrate(connection)
             if try epochs.learn(connection).last != epoch { try DatabaseEpochs.begin(epoch, nil, connection) }
@@ -36,13 +44,15 @@ struct StorePlace {
             return connection
         }
         try await pool.run { connection in
-            try connection.script(
-                """
-                INSERT INTO optimist_accounts (account_id, email, password, created_at)
-                VALUES ('\(StoreFile.account)', 'a@b', '', '') ON CONFLICT DO NOTHING;
-                INSERT INTO optimist_addresses (address, account_id)
-                VALUES ('a@b', '\(StoreFile.account)') ON CONFLICT DO NOTHING
-                """)
+            for account in accounts {
+                try connection.script(
+                    """
+                    INSERT INTO optimist_accounts (account_id, email, password, created_at)
+                    VALUES ('\(account)', '\(account)@b', '', '') ON CONFLICT DO NOTHING;
+                    INSERT INTO optimist_addresses (address, account_id)
+                    VALUES ('\(account)@b', '\(account)') ON CONFLICT DO NOTHING
+                    """)
+            }
         }
         return PostgresSyncStore(pool: pool, known: epochs, schema: schema)
     }
