@@ -164,8 +164,8 @@ public final class InMemoryServer: Sendable {
 
     private func answer(_ request: Request) async throws -> Response {
         do {
-            let outcome = try await service.answer(request.json.bytes, account: Self.account)
-            if !outcome.changedTypes.isEmpty {
+            let outcome = try await service.answer(request.json.bytes, as: .person(Self.account))
+            if !outcome.changes.isEmpty {
                 for listener in state.withLock({ Array($0.listeners.values) }) { listener(.changed) }
             }
             let json = try JSON(parsing: outcome.response, maxDepth: RowSync.Limit.jsonDepth + 8)

@@ -49,7 +49,7 @@ struct CallWorkTests {
         schema.types["Todo"]?.columns["content"]?.maxBytes = nil
         let settings = ServingSettings(schema: schema, makeRowID: { RowKey.id(0xF00) }, workBudget: budget)
         let service = JMAPService(store: store, settings: settings) { Date(timeIntervalSince1970: 1_800_000_000) }
-        let outcome = try await service.answer(Request(methodCalls: calls).json.bytes, account: Served.account)
+        let outcome = try await service.answer(Request(methodCalls: calls).json.bytes, as: .person(Served.account))
         return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
     }
 

@@ -41,12 +41,13 @@ struct ModelStore {
                 operations, groups: groups,
                 in: .init(
                     schema: schema, device: device, origins: origins, rowValidation: rowValidation,
-                    hook: hook.map { HookCalls($0, account: "a1", device: "deviceAA") }, unreadTypes: unreadTypes,
+                    hook: hook.map { HookCalls($0, device: "deviceAA") }, unreadTypes: unreadTypes,
                     maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
                     meter: meter),
-                over: transaction, clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
+                over: [transaction], clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             evaluation.clock.hand(to: &clock)
-            if !evaluation.changes.isEmpty { _ = try transaction.append(evaluation.changes, day: 0) }
+            let changes = evaluation.changes[0]
+            if !changes.isEmpty { _ = try transaction.append(changes, day: 0) }
             account = transaction.contents
             return evaluation.verdicts
         } catch {

@@ -61,7 +61,7 @@ final class Served: Sendable {
         let request = Request(
             using: using, methodCalls: invocations, device: push == nil ? nil : device, push: push,
             schemaVersion: schemaVersion, groups: groups, createdIDs: createdIDs)
-        let outcome = try await service.answer(request.json.bytes, account: Self.account)
+        let outcome = try await service.answer(request.json.bytes, as: .person(Self.account))
         return try #require(Response(json: JSON(parsing: outcome.response)))
     }
 

@@ -71,7 +71,7 @@ struct UnicodeTests {
         let service = JMAPService(store: served.store, settings: settings, now: { served.now })
         let request = disturbed(Self.request, using: &random)
         do {
-            let outcome = try await service.answer(request.bytes, account: Served.account)
+            let outcome = try await service.answer(request.bytes, as: .person(Served.account))
             let response = try #require(Response(json: JSON(parsing: outcome.response, maxDepth: 40)))
             let asked = request["methodCalls"]?.array?.compactMap { $0.array?.last?.string.map { Array($0.utf8) } }
             let answered = response.methodResponses.map { Array($0.callID.utf8) }

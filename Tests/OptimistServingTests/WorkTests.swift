@@ -48,7 +48,7 @@ struct WorkTests {
             let request = Request(
                 methodCalls: [Invocation("\(type)/set", arguments, callID: "0")],
                 device: push == nil ? nil : "deviceAA", push: push)
-            let outcome = try await service.answer(request.json.bytes, account: Served.account)
+            let outcome = try await service.answer(request.json.bytes, as: .person(Served.account))
             let answer = try #require(Response(json: JSON(parsing: outcome.response))?.methodResponses.first)
             return try #require(SetAnswer(json: answer.arguments))
         }

@@ -84,10 +84,10 @@ struct MetricsTests {
             let person = try await server.signUp()
             var request = Request(methodCalls: [], device: "deviceAA", push: 1)
             request.oldestPendingSeconds = 100
-            _ = try await server.routes.answer(request.json.bytes, account: person.account)
+            _ = try await server.routes.answer(request.json.bytes, of: person.account)
             request.push = 2
             request.oldestPendingSeconds = .max
-            _ = try await server.routes.answer(request.json.bytes, account: person.account)
+            _ = try await server.routes.answer(request.json.bytes, of: person.account)
             let found = try await figures(admin)
             #expect(found[#"optimist_oldest_pending_seconds_bucket{le="64.0"}"#] == 0)
             #expect(found[#"optimist_oldest_pending_seconds_bucket{le="256.0"}"#] == 1)

@@ -163,7 +163,7 @@ extension OptimistServer {
         let request = Request(
             methodCalls: invocations, device: push == nil ? nil : device, push: push, schemaVersion: schemaVersion,
             groups: groups)
-        let answer = try await routes.answer(request.json.bytes, account: person.account)
+        let answer = try await routes.answer(request.json.bytes, of: person.account)
         return try #require(Response(json: JSON(parsing: answer))).methodResponses
     }
 

@@ -72,7 +72,7 @@ final class StoreFile: Sendable {
             let request = Request(
                 methodCalls: [Invocation(name, arguments, callID: "0")], device: push == nil ? nil : device, push: push,
                 schemaVersion: schemaVersion)
-            let outcome = try await service.answer(request.json.bytes, account: StoreFile.account)
+            let outcome = try await service.answer(request.json.bytes, as: .person(StoreFile.account))
             return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses[0].arguments
         }
 

@@ -40,7 +40,7 @@ struct StoresTests {
         var arguments = arguments
         arguments.append("accountId", .string(StoreFile.account))
         let request = Request(methodCalls: [Invocation("\(type)/set", arguments, callID: "0")])
-        let outcome = try await service.answer(request.json.bytes, account: StoreFile.account)
+        let outcome = try await service.answer(request.json.bytes, as: .person(StoreFile.account))
         let answers = try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
         return try #require(SetAnswer(json: answers[0].arguments))
     }

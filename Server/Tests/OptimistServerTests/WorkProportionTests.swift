@@ -41,7 +41,7 @@ struct WorkProportionTests {
             methodCalls: calls, device: drawn.isPush ? "deviceAA" : nil, push: drawn.isPush ? push : nil,
             schemaVersion: drawn.schemaVersion, groups: drawn.groups, origins: drawn.origins,
             createdIDs: drawn.createdIDs)
-        _ = try await service.answer(request.json.bytes, account: StoreFile.account)
+        _ = try await service.answer(request.json.bytes, as: .person(StoreFile.account))
         return store.take()
     }
 

@@ -22,7 +22,7 @@ struct Consequences {
     private let writer: String?
     private var named: Set<RowKey> = []
 
-    /// The most rows that the deletes of one push may delete or change without naming them.
+    /// The most rows of an account that the deletes of one push may delete or change without naming them.
     static let maxSpread = 100_000
 
     init(

@@ -18,6 +18,8 @@ public struct RowOperation: Sendable {
     public var key: RowKey
     /// What the client requests.
     public var action: Action
+    /// The place of the row's account in the accounts of the evaluation.
+    var book = 0
     var objection: SetError?
     /// Whether the operation's clocks are the sender's own. Without a push number they may be the server's clocks, from
     /// a row that a client sends back. A different value under the server's clock is then a new write.

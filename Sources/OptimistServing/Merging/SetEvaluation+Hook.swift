@@ -3,24 +3,39 @@
 @_spi(Internals) import OptimistWire
 
 extension SetEvaluation {
-    /// Lets the app refuse or amend each unit that has not failed, before other rows are considered.
+    /// The rows of a unit in one account.
+    private struct Part {
+        var unit: Int
+        var book: Int
+        /// The operations, and the row that each changes: the one that it names, or the successor if that was merged.
+        var changed: [(operation: Int, row: RowKey)]
+    }
+
+    /// Lets the app refuse or amend each unit that has not failed, before other rows are considered. A unit is passed
+    /// on account by account.
     mutating func askApp() throws {
         guard let hook = context.hook else { return }
-        for unit in units.all.indices where !units.hasFailed(unit) {
-            try context.meter?.step()
-            let changed = try changedRows(by: unit)
-            let successors = try successors(of: unit, changed)
-            let rows = writtenRows(changed, successors)
-            if rows.isEmpty { continue }
-            switch hook.ask(rows) {
-            case .amended(let amendments):
-                guard let bad = amend(unit, changed, amendments, successors) else { continue }
-                putOff(unit, .badAmendment(bad), hook)
-            case .refused(let fault):
-                refuse(
-                    unit, SetError("forbidden", fault.message, properties: fault.columns, code: fault.code))
-            case .putOff(let failure): putOff(unit, failure, hook)
+        for unit in units.all.indices {
+            for book in books.indices where !units.hasFailed(unit) {
+                let part = try part(of: unit, in: book)
+                if !part.changed.isEmpty { try ask(hook, about: part) }
             }
+        }
+    }
+
+    private mutating func ask(_ hook: HookCalls, about part: Part) throws {
+        try context.meter?.step()
+        let successors = try successors(in: part)
+        let rows = writtenRows(part, successors)
+        if rows.isEmpty { return }
+        switch hook.ask(rows, of: books[part.book].account) {
+        case .amended(let amendments):
+            guard let bad = amend(part, amendments, successors) else { return }
+            putOff(part.unit, .badAmendment(bad), hook)
+        case .refused(let fault):
+            refuse(
+                part.unit, SetError("forbidden", fault.message, properties: fault.columns, code: fault.code))
+        case .putOff(let failure): putOff(part.unit, failure, hook)
         }
     }
 
@@ -33,32 +48,32 @@ extension SetEvaluation {
         }
     }
 
-    /// An operation and the row that it changes: the one that it names, or the successor if that was merged.
-    private typealias Changed = (operation: Int, row: RowKey)
-
-    private func changedRows(by unit: Int) throws -> [Changed] {
-        let rows = WorkingRows(schema: context.schema, reader: reader)
-        return try units.all[unit].operations.map { index in
+    private func part(of unit: Int, in book: Int) throws -> Part {
+        let rows = WorkingRows(schema: context.schema, reader: books[book].reader)
+        let own = units.all[unit].operations.filter { operations[$0].book == book }
+        let changed = try own.map { index in
             let key = operations[index].key
             guard case .follow = steps[index] else { return (index, key) }
             return (index, try rows.successor(of: key) ?? key)
         }
+        return Part(unit: unit, book: book, changed: changed)
     }
 
-    private func writtenRows(_ changed: [Changed], _ successors: [RowKey: RowEvaluation]) -> [WrittenRow] {
+    private func writtenRows(_ part: Part, _ successors: [RowKey: RowEvaluation]) -> [WrittenRow] {
         var seen: Set<RowKey> = []
-        return changed.map(\.row).filter { seen.insert($0).inserted }.compactMap { key in
-            (successors[key] ?? evaluations[key])?.written
+        return part.changed.map(\.row).filter { seen.insert($0).inserted }.compactMap { key in
+            (successors[key] ?? books[part.book].evaluations[key])?.written
         }
     }
 
-    private func successors(of unit: Int, _ changed: [Changed]) throws -> [RowKey: RowEvaluation] {
+    private func successors(in part: Part) throws -> [RowKey: RowEvaluation] {
+        let book = books[part.book]
         var successors: [RowKey: RowEvaluation] = [:]
-        for (index, key) in changed {
+        for (index, key) in part.changed {
             guard case .follow(let incoming) = steps[index], let type = context.schema.types[operations[index].key.type]
             else { continue }
-            let own = units.number(of: key) == unit ? evaluations[key] : nil
-            var row = try successors[key] ?? own ?? RowEvaluation(key: key, type: type, stored: reader.row(key))
+            let own = units.number(of: key) == part.unit ? book.evaluations[key] : nil
+            var row = try successors[key] ?? own ?? RowEvaluation(key: key, type: type, stored: book.reader.row(key))
             guard row.row.isAlive else { continue }
             row.setBack(before: incoming, clock)
             row.taken.formUnion(row.row.merge(row.row.part(of: incoming, of: operations[index].key)).taken)
@@ -69,26 +84,27 @@ extension SetEvaluation {
 
     /// - Returns: The row whose amendment is impossible or refused by the app's check. Nil: all amendments were made.
     private mutating func amend(
-        _ unit: Int, _ changed: [Changed], _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
+        _ part: Part, _ amendments: [RowAmendment], _ successors: [RowKey: RowEvaluation]
     ) -> RowKey? {
+        let book = part.book
         var (successors, amended): (_, [RowKey: Set<String>]) = (successors, [:])
         var former: [RowKey: RowEvaluation] = [:]
         for amendment in amendments {
             let (key, values) = (amendment.key, amendment.values)
             let isSuccessor = successors[key] != nil
-            former[key] = former[key] ?? successors[key] ?? evaluations[key]
-            guard isSuccessor || units.number(of: key) == unit,
+            former[key] = former[key] ?? successors[key] ?? books[book].evaluations[key]
+            guard isSuccessor || units.number(of: key) == part.unit,
                 let columns = isSuccessor
-                    ? successors[key]?.amend(values, &clock) : evaluations[key]?.amend(values, &clock)
+                    ? successors[key]?.amend(values, &clock) : books[book].evaluations[key]?.amend(values, &clock)
             else { return key }
             amended[key, default: []].formUnion(columns)
         }
         for (key, columns) in amended {
-            let row = successors[key] ?? evaluations[key]
+            let row = successors[key] ?? books[book].evaluations[key]
             guard row?.objection(by: context.rowValidation) != nil else { continue }
             if former[key]?.objection(by: context.rowValidation, alsoOf: columns) == nil { return key }
         }
-        for (index, key) in changed {
+        for (index, key) in part.changed {
             guard let columns = amended[key] else { continue }
             switch steps[index] {
             case .merged(let life, let lost): steps[index] = .merged(life: life, lost: lost.union(columns))

@@ -2,26 +2,38 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Decides how a push changes the rows it names and the rows that depend on them. It reads from a snapshot; the caller
-/// stores the result.
+/// Decides how a push changes the rows it names and the rows that depend on them, in one or several accounts. It reads
+/// from snapshots; the caller stores the result.
 ///
-/// It evaluates rows in units: a group, or a single row. A unit is applied completely or not at all. Units share no
-/// row, so each is first evaluated alone, and ``Consequences`` then checks them together. Units at fault are dropped,
-/// and the rest is checked again until no unit is at fault.
+/// It evaluates rows in units: a group, or a single row. A unit is applied completely or not at all, whatever accounts
+/// it spans. Units share no row, so each is first evaluated alone, and ``Consequences`` then checks them together,
+/// account by account. Units at fault are dropped, and the rest is checked again until no unit is at fault.
 struct SetEvaluation {
     private(set) var verdicts: [RowVerdict] = []
-    /// The changed rows, beginning with the rows that the push names, in its order.
-    private(set) var changes: [RowChange] = []
+    /// The changed rows of each account, beginning with the rows that the push names, in its order.
+    private(set) var changes: [[RowChange]] = []
     var clock: ServerClock
 
     let operations: [RowOperation]
     private(set) var context: Context
-    let reader: RowReader
     private(set) var units: Units
     var steps: [RowStep] = []
-    var evaluations: [RowKey: RowEvaluation] = [:]
-    /// For rows beyond their first life: the latest life that the push names.
-    private var lives: [RowKey: Int] = [:]
+    var books: [Book]
+
+    /// The rows of one account. Their references, deletes and unique values reach no other account.
+    struct Book {
+        let account: String
+        let reader: RowReader
+        var evaluations: [RowKey: RowEvaluation] = [:]
+        /// For rows beyond their first life: the latest life that the push names.
+        fileprivate var lives: [RowKey: Int] = [:]
+    }
+
+    /// A row, and the place of its account.
+    struct Row: Hashable {
+        var book: Int
+        var key: RowKey
+    }
 
     struct Context {
         var schema: Schema
@@ -44,25 +56,36 @@ struct SetEvaluation {
     private static let maxCulprits = 16
 
     /// Groups that share a row count as one group. Read `clock` back afterwards.
+    ///
+    /// - Parameter snapshots: The accounts. An operation names its account by the place in this list.
     init(
-        _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context, over snapshot: any AccountSnapshot,
-        clock: ServerClock
+        _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context,
+        over snapshots: [any AccountSnapshot], clock: ServerClock
     ) throws {
         self.operations = operations
         self.context = context
         self.clock = clock
-        reader = RowReader(snapshot, schema: context.schema, meter: context.meter)
+        books = snapshots.map { snapshot in
+            Book(
+                account: snapshot.account,
+                reader: RowReader(snapshot, schema: context.schema, meter: context.meter))
+        }
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
         context.meter?.canBeHalved = units.all.count > 1
-        lives = Self.lives(operations)
-        try reader.load(operations.lazy.flatMap { [$0.key] + context.schema.references(of: $0) })
+        noteLives()
+        for (place, book) in books.enumerated() {
+            let own = operations.lazy.filter { $0.book == place }
+            try book.reader.load(own.flatMap { [$0.key] + context.schema.references(of: $0) })
+        }
         try evaluateRows()
         try askApp()
         try failBlocked()
         let rows = try settle()
-        verdicts = try operations.indices.map { try verdict(of: $0, rows) }
+        verdicts = try operations.indices.map { try verdict(of: $0, rows[operations[$0].book]) }
         putOffTheLargest()
-        changes = try rows.order.compactMap { try change(of: $0, rows) }
+        changes = try zip(books, rows).map { book, rows in
+            try rows.order.compactMap { try change(of: $0, book.reader, rows) }
+        }
     }
 }
 
@@ -71,7 +94,6 @@ struct SetEvaluation {
 extension SetEvaluation {
     private mutating func evaluateRows() throws {
         steps.reserveCapacity(operations.count)
-        evaluations.reserveCapacity(operations.count)
         for operation in operations {
             try context.meter?.step()
             try matchTexts(of: operation)
@@ -89,13 +111,14 @@ extension SetEvaluation {
         for (column, value) in values { try context.texts.match(value, of: type.columns[column], context.meter) }
     }
 
-    private static func lives(_ operations: [RowOperation]) -> [RowKey: Int] {
-        operations.reduce(into: [:]) { lives, operation in
+    private mutating func noteLives() {
+        for operation in operations {
             switch operation.action {
             case .create(let patch), .update(let patch):
-                guard let life = patch.generation, life > 1 else { return }
-                lives[operation.key] = max(life, lives[operation.key] ?? 0)
-            case .destroy: return
+                guard let life = patch.generation, life > 1 else { continue }
+                let known = books[operation.book].lives[operation.key] ?? 0
+                books[operation.book].lives[operation.key] = max(life, known)
+            case .destroy: continue
             }
         }
     }
@@ -105,24 +128,25 @@ extension SetEvaluation {
             return .refused(SetError("invalidArguments", "The schema does not have this type."))
         }
         if let error = operation.objection ?? context.validate(operation) { return .refused(error) }
+        let (place, key) = (operation.book, operation.key)
         var row =
-            try evaluations[operation.key]
-            ?? RowEvaluation(key: operation.key, type: type, stored: reader.row(operation.key))
+            try books[place].evaluations[key]
+            ?? RowEvaluation(key: key, type: type, stored: books[place].reader.row(key))
         row.hasOwnClocks = operation.hasOwnClocks
         row.pusher = context.device
         row.read = operation.read
         let step = row.apply(operation.action, validation: context.rowValidation, texts: context.texts, clock: &clock)
-        evaluations[operation.key] = row
+        books[place].evaluations[key] = row
         return step
     }
 
     /// Drops a unit from the push. Its other rows get an error that names the rows at fault, including `others`, which
     /// have no operation.
-    mutating func fail(_ unit: Int, _ errors: [RowKey: SetError], by others: [RowKey] = []) {
+    mutating func fail(_ unit: Int, _ errors: [Row: SetError], by others: [RowKey] = []) {
         guard units.fail(unit) else { return }
         let indices = units.all[unit].operations
         for index in indices where !steps[index].isRefusal {
-            if let error = errors[operations[index].key] { steps[index] = .refused(error) }
+            if let error = errors[row(of: index)] { steps[index] = .refused(error) }
         }
         let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
         let names = Array(Set((culprits + others).map(\.description)).sorted().prefix(Self.maxCulprits))
@@ -132,10 +156,12 @@ extension SetEvaluation {
     }
 
     mutating func refuse(_ unit: Int, _ error: SetError) {
-        fail(unit, Dictionary(keys(of: unit).map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
+        fail(unit, Dictionary(rows(of: unit).map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    func keys(of unit: Int) -> [RowKey] { units.all[unit].operations.map { operations[$0].key } }
+    private func row(of index: Int) -> Row { Row(book: operations[index].book, key: operations[index].key) }
+
+    private func rows(of unit: Int) -> [Row] { units.all[unit].operations.map(row) }
 }
 
 // MARK: - Missing rows
@@ -148,51 +174,54 @@ extension SetEvaluation {
     /// A row that this push creates counts as present, at any position in the push, unless its own unit has failed.
     /// Rows that refer to each other in a cycle are therefore present for each other.
     private mutating func failBlocked() throws {
-        var dependents: [RowKey: Set<Int>] = [:]
-        for (key, evaluation) in evaluations {
-            guard let unit = units.number(of: key) else { continue }
-            for target in references(of: evaluation) where try isToCome(target) {
-                dependents[target, default: []].insert(unit)
+        var dependents: [Row: Set<Int>] = [:]
+        for place in books.indices {
+            for (key, evaluation) in books[place].evaluations {
+                guard let unit = units.number(of: key) else { continue }
+                for target in references(of: evaluation, in: place) where try isToCome(target) {
+                    dependents[target, default: []].insert(unit)
+                }
             }
         }
         var open = dependents.keys.filter { !isComing($0) }
         while let target = open.popLast() {
             for unit in dependents.removeValue(forKey: target) ?? [] where !units.hasFailed(unit) {
                 fail(unit, try blocks(in: unit))
-                open += keys(of: unit).filter { dependents[$0] != nil }
+                open += rows(of: unit).filter { dependents[$0] != nil }
             }
         }
     }
 
-    private func isToCome(_ key: RowKey) throws -> Bool {
-        guard let stored = try reader.row(key)?.row else { return true }
-        return !stored.isAlive && lives[key] ?? 0 > stored.generation
+    private func isToCome(_ row: Row) throws -> Bool {
+        guard let stored = try books[row.book].reader.row(row.key)?.row else { return true }
+        return !stored.isAlive && books[row.book].lives[row.key] ?? 0 > stored.generation
     }
 
-    private func isComing(_ key: RowKey) -> Bool {
-        guard let unit = units.number(of: key), !units.hasFailed(unit) else { return false }
-        return (evaluations[key]?.row.generation ?? 0) > 0
+    private func isComing(_ row: Row) -> Bool {
+        guard let unit = units.number(of: row.key), !units.hasFailed(unit) else { return false }
+        return (books[row.book].evaluations[row.key]?.row.generation ?? 0) > 0
     }
 
-    private func references(of evaluation: RowEvaluation) -> [RowKey] {
+    /// The rows that a row refers to, which are of the same account.
+    private func references(of evaluation: RowEvaluation, in place: Int) -> [Row] {
         guard evaluation.row.isAlive else { return [] }
         return evaluation.taken.compactMap { column in
             guard let target = evaluation.type.columns[column]?.target,
                 let id = evaluation.row.cells[column]?.value.string
             else { return nil }
-            return RowKey(target, id)
+            return Row(book: place, key: RowKey(target, id))
         }
     }
 
-    private func blocks(in unit: Int) throws -> [RowKey: SetError] {
-        var errors: [RowKey: SetError] = [:]
-        for key in keys(of: unit) {
-            guard let evaluation = evaluations[key] else { continue }
-            let absent = try references(of: evaluation).filter { try isToCome($0) && !isComing($0) }
+    private func blocks(in unit: Int) throws -> [Row: SetError] {
+        var errors: [Row: SetError] = [:]
+        for row in rows(of: unit) {
+            guard let evaluation = books[row.book].evaluations[row.key] else { continue }
+            let absent = try references(of: evaluation, in: row.book).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
-            errors[key] = SetError(
+            errors[row] = SetError(
                 "blocked", "It refers to a row that the server does not have yet.",
-                blockedBy: Set(absent.map(\.description)).sorted())
+                blockedBy: Set(absent.map(\.key.description)).sorted())
         }
         return errors
     }
@@ -201,36 +230,48 @@ extension SetEvaluation {
 // MARK: - All together
 
 extension SetEvaluation {
-    private mutating func settle() throws -> WorkingRows {
+    private mutating func settle() throws -> [WorkingRows] {
         for _ in 0..<Self.maxRounds {
-            var consequences = Consequences(
-                WorkingRows(schema: context.schema, reader: reader), clock: clock, maxSpread: context.maxSpread,
-                rowValidation: context.rowValidation,
-                writer: operations.contains { $0.read != nil } ? context.device : nil)
-            try apply(to: &consequences)
-            try consequences.settle { evaluations[$0]?.entries.contains($1) == true }
-            clock = consequences.clock
-            if consequences.faults.isEmpty { return consequences.rows }
-            var errors: [Int: [RowKey: SetError]] = [:]
-            for (cause, error) in consequences.faults where errors[cause.unit]?[cause.key] == nil {
-                errors[cause.unit, default: [:]][cause.key] = error
+            var settled: [WorkingRows] = []
+            var errors: [Int: [Row: SetError]] = [:]
+            for place in books.indices {
+                let consequences = try consequences(in: place)
+                settled.append(consequences.rows)
+                for (cause, error) in consequences.faults {
+                    let row = Row(book: place, key: cause.key)
+                    if errors[cause.unit]?[row] == nil { errors[cause.unit, default: [:]][row] = error }
+                }
             }
+            if errors.isEmpty { return settled }
             for (unit, errors) in errors { fail(unit, errors) }
             try failBlocked()
         }
         let later = SetError("rateLimit", "The rows of this push depend on each other too much. Send fewer rows.")
         for unit in units.all.indices where !units.hasFailed(unit) { refuse(unit, later) }
-        return WorkingRows(schema: context.schema, reader: reader)
+        return books.map { WorkingRows(schema: context.schema, reader: $0.reader) }
     }
 
-    private func apply(to consequences: inout Consequences) throws {
+    /// The effects, in one account, of the units that have not failed.
+    private mutating func consequences(in place: Int) throws -> Consequences {
+        let book = books[place]
+        var consequences = Consequences(
+            WorkingRows(schema: context.schema, reader: book.reader), clock: clock, maxSpread: context.maxSpread,
+            rowValidation: context.rowValidation,
+            writer: operations.contains { $0.read != nil } ? context.device : nil)
+        try apply(place, to: &consequences)
+        try consequences.settle { book.evaluations[$0]?.entries.contains($1) == true }
+        clock = consequences.clock
+        return consequences
+    }
+
+    private func apply(_ place: Int, to consequences: inout Consequences) throws {
         var causes: [(index: Int, cause: WorkingRow.Cause)] = []
-        for (index, operation) in operations.enumerated() {
+        for (index, operation) in operations.enumerated() where operation.book == place {
             try context.meter?.step()
             guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
             let cause = WorkingRow.Cause(unit: unit, key: operation.key)
             causes.append((index, cause))
-            if consequences.rows.rows[operation.key] == nil, let evaluation = evaluations[operation.key] {
+            if consequences.rows.rows[operation.key] == nil, let evaluation = books[place].evaluations[operation.key] {
                 consequences.add(evaluation, cause: cause)
             }
         }
@@ -245,7 +286,7 @@ extension SetEvaluation {
         let key = operations[index].key
         switch steps[index] {
         case .refused(var error):
-            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(key) }
+            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(row(of: index)) }
             return .refused(error)
         case .destroyed: return .accepted(won: nil)
         case .gone: return .gone(try deletion(of: key, rows))
@@ -312,14 +353,14 @@ extension SetEvaluation {
     }
 
     /// The server's row, for a device that has to restore it. Nil if the row is not alive.
-    private func current(_ key: RowKey) throws -> RowPatch? {
-        guard context.schema.types[key.type] != nil, let stored = try reader.row(key), stored.row.isAlive else {
-            return nil
-        }
+    private func current(_ row: Row) throws -> RowPatch? {
+        guard context.schema.types[row.key.type] != nil, let stored = try books[row.book].reader.row(row.key),
+            stored.row.isAlive
+        else { return nil }
         return stored.patch(for: context.origins)
     }
 
-    private func change(of key: RowKey, _ rows: WorkingRows) throws -> RowChange? {
+    private func change(of key: RowKey, _ reader: RowReader, _ rows: WorkingRows) throws -> RowChange? {
         guard let working = rows.rows[key], let type = context.schema.types[key.type] else { return nil }
         try context.meter?.step()
         let stored = try reader.row(key)

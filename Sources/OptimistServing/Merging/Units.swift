@@ -13,6 +13,7 @@ struct Units {
     private var numbers: [RowKey: Int] = [:]
 
     /// Groups the operations on the same row and on rows of the same group. Groups that share a row count as one group.
+    /// Ids are unique over all accounts, so a key means the same row in each of them.
     init(_ operations: [RowOperation], _ groups: [[RowKey]], unreadTypes: Set<String>) {
         var leaders = Leaders()
         for group in groups {

@@ -15,13 +15,13 @@ enum AnswerLimit {
 
 /// `T/changes`: the standard form, and the inline form with the rows of several tables up to one common state.
 extension Exchange {
-    mutating func changes(_ type: String, _ invocation: Invocation, at index: Int) throws -> MethodAnswer {
-        try checkIsStandard(invocation.arguments, ["inline", "snapshot"])
-        if invocation.wantsSnapshot { return try rowsInOrder(type, invocation) }
-        let asked = try read(invocation)
-        guard asked.isInline else { return try standardChanges(type, asked, invocation) }
-        try answerInline(from: index, invocation)
-        guard let answer = readyAnswers.removeValue(forKey: index) else {
+    mutating func changes(_ call: Call) throws -> MethodAnswer {
+        try checkIsStandard(call.arguments, ["inline", "snapshot"])
+        if call.invocation.wantsSnapshot { return try rowsInOrder(call) }
+        let asked = try read(call)
+        guard asked.isInline else { return try standardChanges(call, asked) }
+        try answerInline(from: call)
+        guard let answer = readyAnswers.removeValue(forKey: call.index) else {
             throw MethodError("serverFail", "The call was not answered.")
         }
         return answer
@@ -34,19 +34,20 @@ extension Exchange {
         var start: LogPosition { since.start }
     }
 
-    private func read(_ invocation: Invocation) throws -> Asked {
-        guard let call = ChangesCall(json: invocation.arguments), call.maxChanges.map({ $0 > 0 }) ?? true else {
+    private func read(_ call: Call) throws -> Asked {
+        guard let asked = ChangesCall(json: call.arguments), asked.maxChanges.map({ $0 > 0 }) ?? true else {
             throw MethodError.invalidArguments("Invalid arguments of /changes: see RFC 8620, section 5.2.")
         }
-        let limit = min(call.maxChanges ?? RowSync.Limit.pageRows, settings.pageRows)
         return Asked(
-            since: try place(call.sinceState, knowsEpochs: call.isInline), limit: limit, isInline: call.isInline)
+            since: try call.book.place(asked.sinceState, knowsEpochs: asked.isInline),
+            limit: min(asked.maxChanges ?? RowSync.Limit.pageRows, settings.pageRows), isInline: asked.isInline)
     }
 
-    private func standardChanges(_ type: String, _ asked: Asked, _ invocation: Invocation) throws -> MethodAnswer {
-        let page = try snapshot.changes(
-            type: type, from: asked.start, limit: asked.limit, maxBytes: AnswerLimit.pageBytes)
-        let end = page.end(from: asked.start) ?? LogPosition(after: state.seq)
+    private func standardChanges(_ call: Call, _ asked: Asked) throws -> MethodAnswer {
+        let book = call.book
+        let page = try book.snapshot.changes(
+            type: call.type, from: asked.start, limit: asked.limit, maxBytes: AnswerLimit.pageBytes)
+        let end = page.end(from: asked.start) ?? LogPosition(after: book.state.seq)
         var (created, updated, destroyed): ([JSON], [JSON], [JSON]) = ([], [], [])
         for row in page.rows where row.place < end {
             let isNew = row.bornSeq > asked.since.state.seq
@@ -59,14 +60,14 @@ extension Exchange {
             }
         }
         return MethodAnswer(
-            invocation.name,
+            call.invocation.name,
             [
-                "accountId": .string(account), "oldState": .string(asked.since.state.description),
+                "accountId": .string(book.account), "oldState": .string(asked.since.state.description),
                 "newState": .string(
-                    state(at: end, begun: page.next == nil ? nil : asked.since.begun).description),
+                    book.state(at: end, begun: page.next == nil ? nil : asked.since.begun).description),
                 "hasMoreChanges": .bool(page.next != nil), "created": .array(created), "updated": .array(updated),
                 "destroyed": .array(destroyed),
-            ], callID: invocation.callID)
+            ], callID: call.invocation.callID)
     }
 }
 
@@ -74,56 +75,58 @@ extension Exchange {
 
 extension Exchange {
     private struct Table {
-        var index: Int
-        var type: String
-        var invocation: Invocation
+        var call: Call
         var asked: Asked
         var page: ChangePage
     }
 
-    /// Answers this inline call and the later ones from one snapshot, up to one common state.
-    private mutating func answerInline(from index: Int, _ first: Invocation) throws {
+    /// Answers this inline call and its account's later ones from one snapshot, up to one common state.
+    private mutating func answerInline(from first: Call) throws {
         var tables: [Table] = []
-        for (later, call) in request.methodCalls.enumerated().dropFirst(index) {
-            guard call.name.hasSuffix("/changes"), !call.wantsSnapshot else { continue }
-            let call = later == index ? first : call
+        for (later, invocation) in request.methodCalls.enumerated().dropFirst(first.index) {
+            guard invocation.name.hasSuffix("/changes"), !invocation.wantsSnapshot else { continue }
             do {
-                let (type, _) = try method(call.name)
-                try checkAccount(call.arguments)
+                let call = later == first.index ? first : try self.call(invocation, at: later)
+                guard call.book.account == first.book.account else { continue }
                 let asked = try read(call)
                 guard asked.isInline else { continue }
-                let page = try snapshot.changes(
-                    type: type, from: asked.start, limit: asked.limit, maxBytes: max(0, pageRoom))
+                let page = try call.book.snapshot.changes(
+                    type: call.type, from: asked.start, limit: asked.limit, maxBytes: max(0, pageRoom))
                 pageRoom -= page.rows.reduce(0) { $0 + $1.byteCount }
-                tables.append(Table(index: later, type: type, invocation: call, asked: asked, page: page))
+                tables.append(Table(call: call, asked: asked, page: page))
             } catch let error as MethodError {
-                readyAnswers[later] = MethodAnswer(error, callID: call.callID)
+                readyAnswers[later] = MethodAnswer(error, callID: invocation.callID)
             }
         }
         let end = tables.compactMap { $0.page.end(from: $0.asked.start) }.min()
-        for table in tables { readyAnswers[table.index] = try inlineAnswer(table, end: end) }
+        for table in tables { readyAnswers[table.call.index] = try inlineAnswer(table, end: end) }
+    }
+
+    private func call(_ invocation: Invocation, at index: Int) throws(MethodError) -> Call {
+        let (type, _) = try method(invocation.name)
+        return Call(index: index, type: type, invocation: invocation, book: try book(of: invocation.arguments))
     }
 
     private func inlineAnswer(_ table: Table, end: LogPosition?) throws -> MethodAnswer {
-        let start = table.asked.start
-        let stop = max(start, end ?? LogPosition(after: state.seq))
+        let (call, book, start) = (table.call, table.call.book, table.asked.start)
+        let stop = max(start, end ?? LogPosition(after: book.state.seq))
         let rows = table.page.rows.prefix { $0.place < stop }
         let living = rows.filter(\.isAlive)
         // A device without rows also receives deleted rows, because it may have pushed rows before it pulled.
         let dead = rows.filter { !$0.isAlive }
         var members: JSONObject = [
-            "accountId": .string(account), "oldState": .string(table.asked.since.state.description),
-            "newState": .string(state(at: stop, begun: end == nil ? nil : table.asked.since.begun).description),
+            "accountId": .string(book.account), "oldState": .string(table.asked.since.state.description),
+            "newState": .string(book.state(at: stop, begun: end == nil ? nil : table.asked.since.begun).description),
             "hasMoreChanges": .bool(end != nil),
             "created": [], "updated": [], "destroyed": .array(dead.map { .string($0.id) }),
         ]
-        if end != nil { members.append("head", .string(state.description)) }
+        if end != nil { members.append("head", .string(book.state.description)) }
         if let epochs = table.asked.since.epochs { members.append("epochs", epochs) }
         var answer = AnswerText(members, size: rows.reduce(0) { $0 + $1.content.count + 64 })
-        answer.add("list", list: try living.map { try text(of: $0, table.type) })
-        answer.add("destroyClocks", object: try dead.map { ($0.id, try text(of: $0, table.type)) })
+        answer.add("list", list: try living.map { try text(of: $0, call.type) })
+        answer.add("destroyClocks", object: try dead.map { ($0.id, try text(of: $0, call.type)) })
         answer.close()
-        return MethodAnswer(table.invocation.name, answer.bytes, callID: table.invocation.callID)
+        return MethodAnswer(call.invocation.name, answer.bytes, callID: call.invocation.callID)
     }
 }
 

@@ -3,8 +3,9 @@
 @_spi(Internals) import OptimistWire
 
 extension Exchange {
-    func get(_ type: String, _ invocation: Invocation) throws -> MethodAnswer {
-        let asked = try texts(invocation.arguments["ids"], "ids")
+    func get(_ call: Call) throws -> MethodAnswer {
+        let (type, snapshot) = (call.type, call.book.snapshot)
+        let asked = try texts(call.arguments["ids"], "ids")
         let limit = RowSync.Limit.rowsInSet
         if let asked, asked.count > limit {
             throw MethodError.requestTooLarge("A /get may request at most \(limit) rows.")
@@ -12,8 +13,8 @@ extension Exchange {
         // A row that is requested twice appears once (RFC 8620 §5.1).
         var named: Set<String> = []
         let ids = asked?.filter { named.insert($0).inserted }
-        try snapshot.meter?.step(count: (ids?.count ?? 0) / RowReader.keysPerStep)
-        let properties = try properties(of: type, invocation)
+        try meter?.step(count: (ids?.count ?? 0) / RowReader.keysPerStep)
+        let properties = try properties(of: call)
         let room = AnswerLimit.pageBytes
         let living =
             try ids.map { try snapshot.livingRows(type: type, ids: $0, maxBytes: room) }
@@ -27,16 +28,16 @@ extension Exchange {
         let missing = (ids ?? []).filter { seen.insert($0).inserted }
         let columns = schema.types[type].map { $0.columns.sorted { $0.key < $1.key } } ?? []
         return MethodAnswer(
-            invocation.name,
+            call.invocation.name,
             [
-                "accountId": .string(account), "state": .string(state.description),
+                "accountId": .string(call.book.account), "state": .string(call.book.state.description),
                 "list": .array(
                     try rows.map { row in
                         let shown = vocabulary.former(try self.row(row, columns: columns, properties), of: type)
                         return .object(knowsRowSync ? shown : shown.withoutMarks)
                     }),
                 "notFound": .array(missing.map(JSON.string)),
-            ], callID: invocation.callID)
+            ], callID: call.invocation.callID)
     }
 
     /// A row with all columns, or the requested ones. A column that was never written is null, and a counter is zero.
@@ -52,8 +53,9 @@ extension Exchange {
         return JSONObject(members.members.filter { $0.key == "id" || properties.contains($0.key) })
     }
 
-    private func properties(of type: String, _ invocation: Invocation) throws(MethodError) -> Set<String>? {
-        let asked = try texts(invocation.arguments["properties"], "properties")
+    private func properties(of call: Call) throws(MethodError) -> Set<String>? {
+        let type = call.type
+        let asked = try texts(call.arguments["properties"], "properties")
         guard let names = asked?.map({ vocabulary.presentColumn($0, of: type) }) else { return nil }
         let marks: Set = ["@gen", "@hlc", "@seq", "@mine"]
         let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union(["id"])

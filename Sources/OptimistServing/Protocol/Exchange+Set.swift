@@ -3,74 +3,83 @@
 @_spi(Internals) import OptimistWire
 
 extension Exchange {
-    private struct Planned {
-        var index: Int
-        var callID: String
-        var type: String
-        var call: SetCall
-        var ignored: [String: SetError] = [:]
-        var start: Int
+    /// The /set calls that are evaluated together, with their operations in order.
+    private struct Plan {
+        var calls: [Planned] = []
+        var operations: [RowOperation] = []
+        /// The accounts of the calls. An operation names its account by the place in this list.
+        var accounts: [String] = []
+
+        mutating func place(of account: String) -> Int {
+            if let place = accounts.firstIndex(of: account) { return place }
+            accounts.append(account)
+            return accounts.count - 1
+        }
     }
 
-    mutating func set(_ invocation: Invocation, at index: Int) throws -> MethodAnswer {
-        var planned: [Planned] = []
-        var operations: [RowOperation] = []
-        try plan(invocation, at: index, &planned, &operations)
-        if isPush { planRest(after: index, &planned, &operations) }
-        try evaluate(planned, operations)
-        guard let answer = readyAnswers.removeValue(forKey: index) else {
+    private struct Planned {
+        var call: Call
+        var set: SetCall
+        var ignored: [String: SetError] = [:]
+        var start: Int
+        var before: SyncState
+    }
+
+    mutating func set(_ call: Call) throws -> MethodAnswer {
+        var plan = Plan()
+        try add(call, to: &plan)
+        if isPush { addRest(after: call.index, to: &plan) }
+        try evaluate(plan)
+        guard let answer = readyAnswers.removeValue(forKey: call.index) else {
             throw MethodError("serverFail", "The call was not answered.")
         }
         return answer
     }
 
-    private mutating func planRest(
-        after index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
-    ) {
-        for (later, call) in request.methodCalls.enumerated().dropFirst(index + 1) where call.isSet {
+    private mutating func addRest(after index: Int, to plan: inout Plan) {
+        for (later, invocation) in request.methodCalls.enumerated().dropFirst(index + 1) where invocation.isSet {
             do throws(MethodError) {
-                try checkAccount(call.arguments)
-                try plan(call, at: later, &planned, &operations)
+                let book = try book(of: invocation.arguments)
+                let (type, _) = try method(invocation.name)
+                try add(Call(index: later, type: type, invocation: invocation, book: book), to: &plan)
             } catch {
-                noteUnread(call)
-                readyAnswers[later] = MethodAnswer(error, callID: call.callID)
+                noteUnread(invocation)
+                readyAnswers[later] = MethodAnswer(error, callID: invocation.callID)
             }
         }
     }
 
-    private mutating func plan(
-        _ invocation: Invocation, at index: Int, _ planned: inout [Planned], _ operations: inout [RowOperation]
-    ) throws(MethodError) {
-        let (type, _) = try method(invocation.name)
-        try checkIsStandard(invocation.arguments, ["destroyClocks"])
-        let arguments = presentNames(understood(invocation.arguments), of: type)
-        guard var call = SetCall(json: arguments) else {
+    private mutating func add(_ call: Call, to plan: inout Plan) throws(MethodError) {
+        let (type, state) = (call.type, call.book.state)
+        try checkIsStandard(call.arguments, ["destroyClocks"])
+        let arguments = presentNames(understood(call.arguments), of: type)
+        guard var set = SetCall(json: arguments) else {
             throw .invalidArguments("Invalid arguments of /set: see RFC 8620, section 5.3, and the @-members of RS.")
         }
-        guard call.rowCount <= RowSync.Limit.rowsInSet else {
-            throw .requestTooLarge("A /set may change at most \(RowSync.Limit.rowsInSet) rows, not \(call.rowCount).")
+        guard set.rowCount <= RowSync.Limit.rowsInSet else {
+            throw .requestTooLarge("A /set may change at most \(RowSync.Limit.rowsInSet) rows, not \(set.rowCount).")
         }
-        if let expected = call.ifInState, expected != state.description {
+        if let expected = set.ifInState, expected != state.description {
             throw MethodError("stateMismatch", "The current state is \(state).")
         }
-        let made = makeIDs(for: &call, type)
-        let ignored = settleTwice(&call)
-        planned.append(
-            Planned(
-                index: index, callID: invocation.callID, type: type, call: call, ignored: ignored,
-                start: operations.count))
+        let made = makeIDs(for: &set, type)
+        let ignored = settleTwice(&set)
+        let place = plan.place(of: call.book.account)
+        plan.calls.append(
+            Planned(call: call, set: set, ignored: ignored, start: plan.operations.count, before: state))
         func operation(_ id: String, _ action: RowOperation.Action, _ members: JSON = .null) -> RowOperation {
             var operation = RowOperation(key: RowKey(type, id), action: action)
+            operation.book = place
             operation.hasOwnClocks = isPush
             operation.objection = SetError(id: members["id"], of: id)
             return operation
         }
         func rows(_ member: String) -> [JSON] { arguments[member]?.object?.map(\.value) ?? [] }
-        operations += zip(zip(call.create, made), rows("create")).map { operation($0.1, .create($0.0.patch), $1) }
-        operations += zip(call.update, rows("update")).filter { ignored[$0.0.id] == nil }.map {
+        plan.operations += zip(zip(set.create, made), rows("create")).map { operation($0.1, .create($0.0.patch), $1) }
+        plan.operations += zip(set.update, rows("update")).filter { ignored[$0.0.id] == nil }.map {
             operation(rowID($0.id), .update($0.patch), $1)
         }
-        operations += call.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
+        plan.operations += set.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
     }
 
     /// Handles rows that a call names twice. A second delete has no effect. An update is skipped if it is the second
@@ -121,39 +130,38 @@ extension Exchange {
 // MARK: - Evaluating and storing
 
 extension Exchange {
-    private mutating func evaluate(_ planned: [Planned], _ operations: [RowOperation]) throws {
-        guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
-        let before = state
+    private mutating func evaluate(_ plan: Plan) throws {
+        let operations = plan.operations
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
             schema: schema, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
-            rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: transaction.meter,
-            texts: texts)
-        let evaluation = try SetEvaluation(operations, groups: groups, in: context, over: transaction, clock: clock)
+            rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
+        let evaluation = try SetEvaluation(
+            operations, groups: groups, in: context, over: plan.accounts.compactMap { books[$0]?.snapshot },
+            clock: clock)
         clock = evaluation.clock
-        if !evaluation.changes.isEmpty {
-            _ = try transaction.append(evaluation.changes, day: clock.day)
-            changedTypes.formUnion(evaluation.changes.map(\.key.type))
+        for (account, changes) in zip(plan.accounts, evaluation.changes) where !changes.isEmpty {
+            try books[account]?.append(changes, day: clock.day)
         }
         let verdicts = waitingForUpdate(evaluation.verdicts, of: operations, evaluation.context.texts)
         for (operation, verdict) in zip(operations, verdicts) { report.add(verdict, of: operation.key) }
-        for plan in planned {
-            let answer = answer(plan, zip(operations, verdicts).dropFirst(plan.start), before: before)
-            noteIDs(plan.call, answer)
-            readyAnswers[plan.index] = MethodAnswer(
-                "\(vocabulary.formerType(plan.type))/set",
-                readable(clientNames(answer.json(accountID: account), of: plan.type)), callID: plan.callID)
+        for planned in plan.calls {
+            let (call, answer) = (planned.call, answer(planned, zip(operations, verdicts).dropFirst(planned.start)))
+            noteIDs(planned.set, answer)
+            readyAnswers[call.index] = MethodAnswer(
+                "\(vocabulary.formerType(call.type))/set",
+                readable(clientNames(answer.json(accountID: call.book.account), of: call.type)),
+                callID: call.invocation.callID)
         }
     }
 
-    private func answer(
-        _ plan: Planned, _ verdicts: some Sequence<(RowOperation, RowVerdict)>, before: SyncState
-    ) -> SetAnswer {
-        var answer = SetAnswer(oldState: before.description, newState: state.description)
+    private func answer(_ plan: Planned, _ verdicts: some Sequence<(RowOperation, RowVerdict)>) -> SetAnswer {
+        var answer = SetAnswer(
+            oldState: plan.before.description, newState: plan.call.book.state.description)
         var verdicts = verdicts.makeIterator()
         // If one call creates and destroys a row, the answer reports the row as created.
-        let ended = isPush ? [] : Set(plan.call.destroy.map { rowID($0.id) })
-        for (id, _) in plan.call.create {
+        let ended = isPush ? [] : Set(plan.set.destroy.map { rowID($0.id) })
+        for (id, _) in plan.set.create {
             guard let (operation, verdict) = verdicts.next() else { break }
             answer.rowIDs[id] = operation.key.id
             switch verdict {
@@ -168,7 +176,7 @@ extension Exchange {
             case .refused(let error): answer.notCreated.append((id, error))
             }
         }
-        for (id, _) in plan.call.update {
+        for (id, _) in plan.set.update {
             if let error = plan.ignored[id] {
                 answer.notUpdated.append((id, error))
                 continue
@@ -181,7 +189,7 @@ extension Exchange {
             case .refused(let error): answer.notUpdated.append((id, error))
             }
         }
-        for (id, _) in plan.call.destroy {
+        for (id, _) in plan.set.destroy {
             guard let (operation, verdict) = verdicts.next() else { break }
             switch verdict {
             case .accepted, .gone, .mergedInto: answer.destroyed.append(operation.key.id)

@@ -2,21 +2,20 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Carries out the method calls of one request in one transaction of one account.
+/// Carries out the method calls of one request in one transaction of the accounts that they name.
 ///
-/// The calls see one snapshot and each other's writes. All /set calls of a push form one logical transaction. In a
-/// request without a push number, each /set call is separate, as in RFC 8620.
+/// The calls see one moment of all accounts, and each other's writes. All /set calls of a push form one logical
+/// transaction, whatever accounts they name. In a request without a push number, each /set call is separate, as in
+/// RFC 8620.
 struct Exchange {
     let request: Request
-    let account: String
     let settings: ServingSettings
-    let snapshot: any AccountSnapshot
-    let transaction: (any AccountTransaction)?
+    /// The accounts that the request names and its reader may open, by id.
+    var books: [String: Book]
     var clock: ServerClock
     var createdIDs: [String: String]
     /// The types of /set calls that could not be read. Groups that name rows of these calls must not be applied.
     var unreadTypes: Set<String> = []
-    var changedTypes: Set<String> = []
     var report: SetReport
     /// Answers prepared together with an earlier call's answer, by the call's index.
     var readyAnswers: [Int: MethodAnswer] = [:]
@@ -25,57 +24,62 @@ struct Exchange {
     let origins: Set<String>
     let texts: MatchedTexts
     private var references: ResultReferences
-    let opening: SyncState
     let hook: HookCalls?
+    let meter: WorkMeter?
     let room: (any AnswerRoom)?
     /// How many more bytes of rows the pages of this request may have. Each page has at least one row if there is any.
     var pageRoom: Int
 
     init(
-        _ request: Request, account: String, settings: ServingSettings, snapshot: any AccountSnapshot,
-        transaction: (any AccountTransaction)?, clock: ServerClock, texts: MatchedTexts = MatchedTexts(),
-        room: (any AnswerRoom)? = nil
+        _ request: Request, over books: [Book], settings: ServingSettings, clock: ServerClock, texts: MatchedTexts,
+        meter: WorkMeter?, room: (any AnswerRoom)?
     ) {
         self.request = request
-        self.account = account
         self.settings = settings
-        self.snapshot = snapshot
-        self.transaction = transaction
+        self.books = Dictionary(books.map { ($0.account, $0) }, uniquingKeysWith: { $1 })
         self.clock = clock
         self.texts = texts
         createdIDs = request.createdIDs ?? [:]
         report = SetReport(isPush: request.isPush, oldestPendingSeconds: request.oldestPendingSeconds)
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
-        opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)
-        hook = settings.hook.map { HookCalls($0, account: account, device: request.device) }
+        hook = settings.hook.map { HookCalls($0, device: request.device) }
+        self.meter = meter
         self.room = room
-        references = ResultReferences(meter: snapshot.meter, room: room)
+        references = ResultReferences(meter: meter, room: room)
         pageRoom = min(AnswerLimit.pageBytes, room?.beginAnswer() ?? .max)
     }
 
     var schema: Schema { settings.schema }
     var isPush: Bool { request.isPush }
-    var state: SyncState { SyncState(epoch: snapshot.epoch, seq: snapshot.seq) }
+
+    /// A method call whose type and account are known.
+    struct Call {
+        var index: Int
+        /// The current name.
+        var type: String
+        var invocation: Invocation
+        var book: Book
+
+        var arguments: JSONObject { invocation.arguments }
+    }
 
     /// Carries out every call, in order.
     ///
     /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, what the room throws, or the database's error. The
     ///   caller must then discard all writes.
     mutating func run() throws {
-        if let number = request.push, let device = request.device, let transaction {
-            guard try transaction.notePush(number, device: device, day: clock.day) else {
-                throw RequestProblem.pushRewound
-            }
+        if let number = request.push, let device = request.device {
+            for book in openedBooks { try book.notePush(number, device: device, day: clock.day) }
         }
         answers.reserveCapacity(request.methodCalls.count)
         var bytesLeft = AnswerLimit.requestBytes
         for (index, call) in request.methodCalls.enumerated() {
             do {
                 // Even a few steps may include a slow database statement.
-                try snapshot.meter?.look()
+                try meter?.look()
                 let answer = try answer(call, at: index)
-                try snapshot.meter?.step(bytes: answer.arguments.count)
+                try meter?.step(bytes: answer.arguments.count)
                 // A /set has already been carried out, so its answer is always sent.
                 if answer.arguments.count > bytesLeft, !call.isSet {
                     throw MethodError.requestTooLarge("The answers to this request are too large. Split the request.")
@@ -99,12 +103,13 @@ struct Exchange {
         let (type, verb) = try method(call.name)
         if let ready = readyAnswers.removeValue(forKey: index) { return ready }
         let arguments = try references.resolve(call.arguments, in: answers)
-        try checkAccount(arguments)
-        let resolved = Invocation(call.name, arguments, callID: call.callID)
+        let resolved = Call(
+            index: index, type: type, invocation: Invocation(call.name, arguments, callID: call.callID),
+            book: try book(of: arguments))
         switch verb {
-        case "get": return try get(type, resolved)
-        case "changes": return try changes(type, resolved, at: index)
-        default: return try set(resolved, at: index)
+        case "get": return try get(resolved)
+        case "changes": return try changes(resolved)
+        default: return try set(resolved)
         }
     }
 
@@ -135,8 +140,12 @@ struct Exchange {
         return (vocabulary.presentType(parts[0]), parts[1])
     }
 
-    func checkAccount(_ arguments: JSONObject) throws(MethodError) {
+    func book(of arguments: JSONObject) throws(MethodError) -> Book {
         guard let id = arguments["accountId"]?.string else { throw .invalidArguments("\"accountId\" is missing.") }
-        guard id == account else { throw .accountNotFound }
+        guard let book = books[id] else { throw .accountNotFound }
+        return book
     }
+
+    /// In the order of the accounts' ids.
+    var openedBooks: [Book] { books.sorted { $0.key < $1.key }.map(\.value) }
 }

@@ -5,7 +5,8 @@ public import OptimistWire
 /// Lets an app refuse or amend the rows that a client is about to write.
 ///
 /// The service calls `willApply` within the account's transaction, once for each group that changes something, or for
-/// each row without a group. It stores no row of the group before the call returns.
+/// each row without a group. It stores no row of the group before the call returns. A group with rows of several
+/// accounts is passed on account by account.
 ///
 /// - If it returns amendments, the server stores their columns with the group and sends them back to devices.
 /// - If it throws a `RowFault`, the server refuses every row of the group with its code, and the device shows a

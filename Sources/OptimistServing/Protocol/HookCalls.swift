@@ -13,18 +13,16 @@ final class HookCalls {
     }
 
     private let hook: GroupHook
-    private let account: String
     private let device: String?
     private var left: Duration
 
-    init(_ hook: GroupHook, account: String, device: String?) {
+    init(_ hook: GroupHook, device: String?) {
         self.hook = hook
-        self.account = account
         self.device = device
         left = hook.deadline
     }
 
-    func ask(_ rows: [WrittenRow]) -> Answer {
+    func ask(_ rows: [WrittenRow], of account: String) -> Answer {
         guard left > .zero else { return .putOff(.late) }
         let begun = ContinuousClock.now
         let result = wait(for: WrittenGroup(account: account, device: device, rows: rows))

@@ -37,43 +37,51 @@ import OptimistCore
 
     public struct Outcome: Sendable {
         public var response: [UInt8]
-        public var changedTypes: Set<String>
-        public var state: SyncState
+        /// The accounts that the request changed, in the order of their ids.
+        public var changes: [AccountChange]
         public var report: SetReport
     }
 
-    /// Answers a request for an account. Returns once its writes are durable.
+    public struct AccountChange: Sendable {
+        public var account: String
+        public var types: Set<String>
+        public var state: SyncState
+    }
+
+    /// Answers a request. Returns once its writes are durable in all its accounts.
     ///
     /// - Parameters:
-    ///   - account: The account's id. The caller has checked that the client may use it.
+    ///   - reader: The sender. The caller has checked the sender's token.
     ///   - room: Grants memory for the response. Default: only the fixed limits apply.
-    /// - Throws: `RequestProblem` if the request is refused entirely, what `room` throws, or the store's error. If the
+    /// - Throws: `RequestProblem` if the request is refused entirely, what `room` throws, the store's error, or
+    ///   `StoreError.noAccount` if the reader's own account no longer exists. If the
     ///   task is cancelled before the work is done, `CancellationError`. In each case the store keeps nothing, except
     ///   writes that it is already committing when the task is cancelled.
     public func answer(
-        _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
+        _ body: some Sequence<UInt8>, as reader: Reader, room: (any AnswerRoom)? = nil
     ) async throws -> Outcome {
         let body = ContiguousArray(body)
         let request = try Request(reading: body)
-        let done = try await carryOut(request, of: body.count, account: account, room)
-        return Outcome(response: write(done), changedTypes: done.changedTypes, state: done.state, report: done.report)
+        let done = try await carryOut(request, of: body.count, as: reader, room)
+        return Outcome(response: write(done), changes: done.changes, report: done.report)
     }
 
     private struct Done: Sendable {
         var answers: [MethodAnswer]
         var createdIDs: [String: String]?
-        var changedTypes: Set<String>
-        var state: SyncState
+        var changes: [AccountChange]
+        /// Nil: the request could open no account.
+        var epoch: String?
         var report: SetReport
     }
 
     private func carryOut(
-        _ request: Request, of bytes: Int, account: String, _ room: (any AnswerRoom)?
+        _ request: Request, of bytes: Int, as reader: Reader, _ room: (any AnswerRoom)?
     ) async throws -> Done {
         let caller = WorkCaller()
         do {
             return try await withTaskCancellationHandler {
-                try await carryOut(request, of: bytes, account, room, for: caller)
+                try await carryOut(request, of: bytes, as: reader, room, for: caller)
             } onCancel: {
                 caller.leave()
             }
@@ -86,25 +94,29 @@ import OptimistCore
     }
 
     private func carryOut(
-        _ request: Request, of bytes: Int, _ account: String, _ room: (any AnswerRoom)?, for caller: WorkCaller
+        _ request: Request, of bytes: Int, as reader: Reader, _ room: (any AnswerRoom)?, for caller: WorkCaller
     ) async throws -> Done {
-        if request.isPush || request.methodCalls.contains(where: \.isSet) {
+        let accounts = try request.accounts(of: reader)
+        // A token may outlive its person's account.
+        let own = reader.person.flatMap { accounts.contains($0) ? $0 : nil }
+        if request.writes {
             let texts = try await matchTexts(of: request, for: caller)
-            return try await store.write(account: account, as: .person(account)) { transaction in
+            return try await store.write(accounts: accounts, as: reader) { open in
+                if let own, open[own] == nil { throw StoreError.noAccount }
                 // The time budget starts once the request has the writer.
                 let meter = WorkMeter(self.settings.workBudget, for: caller)
-                transaction.meter = meter
+                for account in open.values { account.meter = meter }
                 try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-                return try self.run(
-                    request, account, room, texts, snapshot: transaction, transaction: transaction)
+                return try self.run(request, over: open.values.map { Book(writing: $0) }, room, texts, meter)
             }
         }
-        return try await store.read(account: account, as: .person(account)) { snapshot in
-            // Reads run in parallel, so a long one delays no other account.
+        return try await store.read(accounts: accounts, as: reader) { open in
+            if let own, open[own] == nil { throw StoreError.noAccount }
+            // Reads run in parallel, so a long one delays no other person.
             let meter = WorkMeter(.unlimited, for: caller)
-            snapshot.meter = meter
+            for account in open.values { account.meter = meter }
             try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-            return try self.run(request, account, room, MatchedTexts(), snapshot: snapshot, transaction: nil)
+            return try self.run(request, over: open.values.map { Book($0) }, room, MatchedTexts(), meter)
         }
     }
 
@@ -117,20 +129,21 @@ import OptimistCore
     }
 
     private func run(
-        _ request: Request, _ account: String, _ room: (any AnswerRoom)?, _ texts: MatchedTexts,
-        snapshot: any AccountSnapshot, transaction: (any AccountTransaction)?
+        _ request: Request, over books: [Book], _ room: (any AnswerRoom)?, _ texts: MatchedTexts, _ meter: WorkMeter
     ) throws -> Done {
-        try snapshot.meter?.look()
+        try meter.look()
         let clock = ServerClock(
             hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
         var exchange = Exchange(
-            request, account: account, settings: settings, snapshot: snapshot, transaction: transaction, clock: clock,
-            texts: texts, room: room)
+            request, over: books, settings: settings, clock: clock, texts: texts, meter: meter, room: room)
         try exchange.run()
         hybrid.withLock { exchange.clock.hand(to: &$0) }
+        let books = exchange.openedBooks
         return Done(
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
-            changedTypes: exchange.changedTypes, state: exchange.state, report: exchange.report)
+            changes: books.filter { !$0.changedTypes.isEmpty }.map {
+                AccountChange(account: $0.account, types: $0.changedTypes, state: $0.state)
+            }, epoch: books.first?.state.epoch, report: exchange.report)
     }
 
     private func write(_ done: Done) -> [UInt8] {
@@ -147,7 +160,8 @@ import OptimistCore
             text += ",\"createdIds\":".utf8
             JSONObject(ids.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }).write(to: &text)
         }
-        text += ",\"sessionState\":\"\(sessionState(in: done.state.epoch))\",\"serverTime\":\"\(now().utcText)\"}".utf8
+        text +=
+            ",\"sessionState\":\"\(sessionState(in: done.epoch ?? epoch))\",\"serverTime\":\"\(now().utcText)\"}".utf8
         return text
     }
 }
@@ -155,8 +169,9 @@ import OptimistCore
 // MARK: - For the session resource and the event source
 
 @_spi(Internals) extension JMAPService {
-    public func state(of account: String) async throws -> SyncState {
-        try await store.read(account: account, as: .person(account)) { SyncState(epoch: $0.epoch, seq: $0.seq) }
+    /// The state of a person's own account.
+    public func state(of person: String) async throws -> SyncState {
+        try await store.read(account: person, as: .person(person)) { SyncState(epoch: $0.epoch, seq: $0.seq) }
     }
 
     /// The session resource of an account, with the URLs of Optimist's own server.

@@ -205,8 +205,8 @@ public final class SimulatedServer: Sendable {
 
     private func answer(_ request: TransportRequest, _ service: JMAPService) async -> Answer {
         do {
-            let outcome = try await service.answer(request.body, account: Self.account)
-            if !outcome.changedTypes.isEmpty { poke(outcome.state) }
+            let outcome = try await service.answer(request.body, as: .person(Self.account))
+            for change in outcome.changes { poke(change.state) }
             return .response(HTTPResponse(status: .ok), outcome.response)
         } catch let problem as RequestProblem {
             return .response(HTTPResponse(status: .init(code: problem.status)), problem.json.bytes)

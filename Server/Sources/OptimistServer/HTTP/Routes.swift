@@ -88,7 +88,7 @@ struct Routes: Sendable {
         let identity = context.identity
         let slot = try slots.enter(identity.session)
         let share = memory.share(of: identity.account)
-        let bytes = try await answer(request, share, account: identity.account, context.server)
+        let bytes = try await answer(request, share, of: identity.account, context.server)
         share.keep(answer: bytes.count)
         return Response(body: bytes, on: context.server.channel.eventLoop) {
             share.leave()
@@ -98,42 +98,42 @@ struct Routes: Sendable {
 
     /// Reads the body, and carries it out if there is room for its parsed form and the client stays connected.
     private func answer(
-        _ request: Hummingbird.Request, _ share: MemoryShare, account: String, _ context: ServerContext
+        _ request: Hummingbird.Request, _ share: MemoryShare, of person: String, _ context: ServerContext
     ) async throws -> [UInt8] {
         let body = try await request.body(
             upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context, taking: share.take)
         try share.take(body.withUnsafeBytes(ParsedSize.bytes))
         return try await context.channel.whileClientStays {
-            try await answer(body, account: account, room: share)
+            try await answer(body, of: person, room: share)
         }
     }
 
     private static var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
 
     private func exchange(
-        _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)?
+        _ body: some Sequence<UInt8>, of person: String, room: (any AnswerRoom)?
     ) async throws -> JMAPService.Outcome {
-        guard Self.isTraced else { return try await service.answer(body, account: account, room: room) }
+        guard Self.isTraced else { return try await service.answer(body, as: .person(person), room: room) }
         return try await withSpan("optimist.exchange") { _ in
-            try await service.answer(body, account: account, room: room)
+            try await service.answer(body, as: .person(person), room: room)
         }
     }
 
-    /// Carries out a request, and notifies the account's listeners of its changes.
+    /// Carries out a person's request, and notifies the listeners of the accounts that it changes.
     func answer(
-        _ body: some Sequence<UInt8>, account: String, room: (any AnswerRoom)? = nil
+        _ body: some Sequence<UInt8>, of person: String, room: (any AnswerRoom)? = nil
     ) async throws -> [UInt8] {
         let outcome: JMAPService.Outcome
-        do { outcome = try await exchange(body, account: account, room: room) } catch StoreError.noAccount {
+        do { outcome = try await exchange(body, of: person, room: room) } catch StoreError.noAccount {
             // A restored database may lack an account that was never deleted.
-            let isDeleted = try await accounts.store.isDeleted(account: account)
+            let isDeleted = try await accounts.store.isDeleted(account: person)
             throw Unauthorized(description: "The account does not exist.", end: isDeleted ? .accountDeleted : .revoked)
         }
         metrics?.carriedOut(outcome.report)
-        refusals?.add(outcome.report, account: account)
-        if !outcome.changedTypes.isEmpty {
-            pokes.changed(account: account, types: outcome.changedTypes, state: outcome.state)
-            pokes.announce(.changed(account: account, types: outcome.changedTypes, state: outcome.state))
+        refusals?.add(outcome.report, account: person)
+        for change in outcome.changes {
+            pokes.changed(account: change.account, types: change.types, state: change.state)
+            pokes.announce(.changed(account: change.account, types: change.types, state: change.state))
         }
         return outcome.response
     }

@@ -2,7 +2,7 @@
 
 @_spi(Internals) import OptimistWire
 
-extension Exchange {
+extension Book {
     /// Reads the state that a client wants to continue from.
     ///
     /// - Parameter knowsEpochs: Whether the client understands `forked`. A client that knows only the RFC gets

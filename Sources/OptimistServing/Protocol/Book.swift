@@ -1,0 +1,38 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+@_spi(Internals) import OptimistWire
+
+/// One account within a request, with the types that the request has changed.
+struct Book {
+    let snapshot: any AccountSnapshot
+    private let transaction: (any AccountTransaction)?
+    /// The state when the request began.
+    let opening: SyncState
+    private(set) var changedTypes: Set<String> = []
+
+    /// For a request that only reads.
+    init(_ snapshot: any AccountSnapshot) { self.init(snapshot, nil) }
+
+    init(writing transaction: any AccountTransaction) { self.init(transaction, transaction) }
+
+    private init(_ snapshot: any AccountSnapshot, _ transaction: (any AccountTransaction)?) {
+        self.snapshot = snapshot
+        self.transaction = transaction
+        opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)
+    }
+
+    var account: String { snapshot.account }
+    var state: SyncState { SyncState(epoch: snapshot.epoch, seq: snapshot.seq) }
+
+    /// - Throws: ``RequestProblem`` `pushRewound`, or the database's error.
+    func notePush(_ number: Int64, device: String, day: Int) throws {
+        if try transaction?.notePush(number, device: device, day: day) == false { throw RequestProblem.pushRewound }
+    }
+
+    /// - Throws: ``MethodError`` `serverFail` if the request was not opened for writing, or the database's error.
+    mutating func append(_ changes: [RowChange], day: Int) throws {
+        guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
+        _ = try transaction.append(changes, day: day)
+        changedTypes.formUnion(changes.map(\.key.type))
+    }
+}
