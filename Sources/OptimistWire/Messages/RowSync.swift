@@ -24,8 +24,8 @@
         public static let callsInRequest = 64
         /// The maximum number of accounts in a request that writes, 8. The server locks them all.
         public static let accountsInSet = 8
-        /// The maximum number of ids in ``Request/origins``, 5,000: far more than a device collects. It may not leave
-        /// any out: it would count an omitted origin's total twice.
+        /// The maximum number of ids in ``Request/origins``, 5,000: far more than a device collects. The device may not
+        /// leave any out, because it would count an omitted origin's total twice.
         public static let originsInRequest = 5_000
         /// The default number of rows in a page, 5,000.
         public static let pageRows = 5_000
