@@ -63,14 +63,14 @@ struct FileChecksTests {
             ["grown: 201 devices on it"]
         ),
         (
-            "\(numbers(to: 61)) \(remote), 1, 1, 0, 0, NULL, 1, 0 FROM n",
+            "\(numbers(to: 61)) \(remote), 1, 1, 0, 0, NULL, 1, 0, 0 FROM n",
             ["grown: 61 entries on it"]
         ),
         (
             "INSERT INTO optimist_edit(tbl, id, generation, grp, place, stamp, dirty) VALUES (1, x'00', 1, 1, 1, 1, 1)",
             ["stuck: pending rows on it"]
         ),
-        ("\(remote), 0, 1, 0, 0, NULL, 1, 0", ["stuck: rows that the server does not have on it"]),
+        ("\(remote), 0, 1, 0, 0, NULL, 1, 0, 0", ["stuck: rows that the server does not have on it"]),
         (
             "INSERT INTO optimist_parked(scope, tbl, id, seq, row, reason) VALUES (0, 1, x'00', 1, '{}', 1)",
             ["stuck: parked rows on it"]

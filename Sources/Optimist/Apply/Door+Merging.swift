@@ -34,6 +34,8 @@ extension Door {
             try db.cachedStatement(sql: "\(table.updateSQL) id = ? WHERE id = ?")
                 .execute(arguments: [winner.id, loser.id])
         }
-        try entries.save(RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent)))
+        let scope = try entries.entry(loser)?.remote.scope ?? Scope.personal
+        try entries.save(
+            RowEntry(ref: winner, generation: 1, remote: RemoteRow(generation: 1, presence: .absent, scope: scope)))
     }
 }

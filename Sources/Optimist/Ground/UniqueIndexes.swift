@@ -57,16 +57,15 @@ struct UniqueIndexes {
             arguments: [index])
         let names = terms.compactMap { $0[0] as String? }
         if names.contains("id") { return }
-        if try isPartial && isOnPersonalRows(index, in: db) {
-            personal.insert(Set(names))
-            return
-        }
         let isOfColumns = names.count == terms.count
         let isGenerated = !stored.isSuperset(of: names)
-        if isOfColumns, !isGenerated { columns.append(names) }
+        let isPersonal = try isPartial && isOnPersonalRows(index, in: db)
+        if isOfColumns, !isGenerated {
+            if isPersonal { personal.insert(Set(names)) } else { columns.append(names) }
+        }
         let collations = Set(terms.map { ($0[1] as String).uppercased() }).subtracting(["BINARY"]).sorted()
         let reasons: [String] =
-            (isPartial ? ["has a WHERE clause"] : []) + (isOfColumns ? [] : ["is on an expression"])
+            (isPartial && !isPersonal ? ["has a WHERE clause"] : []) + (isOfColumns ? [] : ["is on an expression"])
             + (isGenerated ? ["is on a generated column"] : [])
             + (collations.isEmpty ? [] : ["has the collation \(collations.joined(separator: ", "))"])
         if reasons.isEmpty { return }

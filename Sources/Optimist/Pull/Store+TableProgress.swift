@@ -119,6 +119,7 @@ extension Store {
     /// Makes the device receive some rows again. A running snapshot that has not reached these rows continues.
     /// Otherwise repeated refusals could keep the snapshot from ever finishing.
     static func receiveAnew(_ refs: [RowRef], of layouts: [TableLayout], in db: Database) throws {
+        if refs.isEmpty { return }
         let entries = try RowEntryTable(db)
         let scopes = try Dictionary(grouping: refs) { try entries.entry($0)?.remote.scope ?? Scope.personal }
         for (scope, refs) in scopes {
@@ -150,13 +151,14 @@ extension Store {
 
     /// Marks as complete the tables that the remote does not keep.
     func skip(tablesBut served: Set<String>) async throws {
-        let skipped = try await tableProgress().filter {
+        let isSkipped: @Sendable (TableProgress) -> Bool = {
             !served.contains($0.table) && $0.awaitsSnapshot && $0.at == nil && !$0.isComplete
         }
+        let skipped = try await tableProgress().filter(isSkipped).map(\.table)
         if skipped.isEmpty { return }
         try await apply { db in
             let stored = try ProgressTable(db)
-            for var progress in skipped {
+            for var progress in try stored.fetchAll(skipped) where isSkipped(progress) {
                 progress.isComplete = true
                 try stored.save(progress)
             }

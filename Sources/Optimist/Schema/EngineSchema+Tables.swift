@@ -49,7 +49,7 @@ extension EngineSchema {
             clocks TEXT,                        -- {"column":"clock"}
             known INTEGER NOT NULL,             -- mask of the columns with a value on the server
             settled INTEGER NOT NULL,           -- the last push that the server answered for this row
-            scope INTEGER NOT NULL DEFAULT 0,   -- where the server has the row, or this device sent it first
+            scope INTEGER NOT NULL DEFAULT 0,   -- the scope where the server has the row
             PRIMARY KEY(tbl, id)
         ) WITHOUT ROWID;
         CREATE INDEX optimist_remote_deleted ON optimist_remote(scope, seq) WHERE generation & 1 = 0;

@@ -85,6 +85,14 @@ public import Foundation
         _ table: String, _ known: TypeSchema, _ exported: TypeSchema, _ rules: SyncRules
     ) -> TypeSchema {
         var type = known
+        if exported.space != type.space {
+            // A column that holds a space is a reference without a target only because of this rule.
+            for case .own(let column)? in [type.space, exported.space] {
+                if let definition = exported.columns[column] { type.columns[column]?.type = definition.type }
+            }
+            type.space = exported.space
+            notes.append("The space of \(table) follows the app's code.")
+        }
         for (column, definition) in exported.columns.sorted(by: { $0.key < $1.key }) {
             if type.columns[column] == nil { follow(column, rules, in: &type, table, beside: exported) }
             guard let present = type.columns[column] else {
@@ -109,12 +117,6 @@ public import Foundation
         for index in exported.uniqueIndexes where !indexes.contains(Set(index.columns)) {
             type.uniqueIndexes.append(index)
             notes.append("\(table).\(index.columns.joined(separator: "+")) is unique.")
-        }
-        if exported.space != type.space {
-            type.space = exported.space
-            // A column that holds a space is a reference only because of this rule.
-            if case .own(let column) = exported.space { type.columns[column]?.type = .ref }
-            notes.append("The space of \(table) follows the app's code.")
         }
         if exported.editWins, !type.editWins {
             type.editWins = true

@@ -119,6 +119,19 @@ struct SpaceRuleTests {
         let update = try SchemaUpdate(of: older, exporting: file)
         #expect(update.schema.types == schema.types)
         #expect(update.notes.contains("The space of list follows the app's code."))
+        #expect(!update.notes.contains { $0.contains("stays") })
+    }
+
+    @Test func `P3 a schema follows an app that no longer shares a table`() throws {
+        var (shared, plain) = (TypeSchema(columns: ["space": ColumnSchema(.ref)]), TypeSchema(columns: [:]))
+        shared.space = .own("space")
+        plain.columns["space"] = ColumnSchema(.data)
+        let update = try SchemaUpdate(
+            of: Schema(id: "x", version: 2, types: ["list": shared]), from: Schema(id: "x", types: ["list": plain]),
+            FormerNameNote([:]), version: 3)
+        try update.schema.check()
+        #expect(update.schema.types["list"]?.columns["space"]?.type == .data)
+        #expect(update.schema.types["list"]?.space == nil)
     }
 
     @Test func `P3 an id of a space is the same on the wire, whether stored as bytes or as text`() throws {
