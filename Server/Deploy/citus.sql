@@ -9,6 +9,7 @@ SELECT create_distributed_table('optimist_account_days', 'account_id', colocate_
 SELECT create_distributed_table('optimist_sessions', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_resets', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_pushes', 'account_id', colocate_with => 'optimist_accounts');
+SELECT create_distributed_table('optimist_members', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_rows', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_index', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_deleted_accounts', 'account_id', colocate_with => 'optimist_accounts');

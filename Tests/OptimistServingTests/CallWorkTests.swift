@@ -22,16 +22,16 @@ struct CallWorkTests {
 
         func read<Answer: Sendable>(
             accounts: Set<String>, as reader: Reader,
-            _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+            _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
         ) async throws -> Answer { try await base.read(accounts: accounts, as: reader, work) }
 
         func write<Answer: Sendable>(
-            accounts: Set<String>, as reader: Reader,
-            _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+            accounts: Set<String>, as reader: Reader, founding: Set<String>,
+            _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
         ) async throws -> Answer {
             count.withLock { $0.writes += 1 }
-            return try await base.write(accounts: accounts, as: reader) { [self] open in
-                defer { count.withLock { $0.steps += open.values.first?.meter?.steps ?? 0 } }
+            return try await base.write(accounts: accounts, as: reader, founding: founding) { [self] open in
+                defer { count.withLock { $0.steps += open.open.values.first?.meter?.steps ?? 0 } }
                 return try work(open)
             }
         }

@@ -35,7 +35,7 @@ struct ModelStore {
         _ operations: [RowOperation], from device: String? = nil, groups: [[RowKey]] = [], origins: Set<String> = [],
         unreadTypes: Set<String> = []
     ) -> [RowVerdict] {
-        let transaction = InMemoryTransaction(account, of: "a1", epochs: ["e"])
+        let transaction = InMemoryTransaction(account, of: "a1", as: .operator, .operator, epochs: ["e"])
         do {
             let evaluation = try SetEvaluation(
                 operations, groups: groups,

@@ -143,17 +143,17 @@ private struct WatchedStore: SyncStore {
 
     func read<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
         try await store.read(accounts: accounts, as: reader, work)
     }
 
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         defer { committed() }
-        return try await store.write(accounts: accounts, as: reader, work)
+        return try await store.write(accounts: accounts, as: reader, founding: founding, work)
     }
 
     func accounts(after id: String?, limit: Int) async throws -> [String] {

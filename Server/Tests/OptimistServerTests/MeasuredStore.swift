@@ -40,19 +40,19 @@ final class MeasuredStore: SyncStore {
 
     func read<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
-        _ body: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        _ body: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
         try await base.read(accounts: accounts, as: reader) { [self] open in
-            try measured(open.values.first) { try body(open) }
+            try measured(open.open.values.first) { try body(open) }
         }
     }
 
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
-        _ body: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        _ body: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
-        try await base.write(accounts: accounts, as: reader) { [self] open in
-            try measured(open.values.first) { try body(open) }
+        try await base.write(accounts: accounts, as: reader, founding: founding) { [self] open in
+            try measured(open.open.values.first) { try body(open) }
         }
     }
 

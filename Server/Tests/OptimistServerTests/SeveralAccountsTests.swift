@@ -35,7 +35,7 @@ struct SeveralAccountsTests {
     }
 
     private func seqs(in store: any SyncStore, as reader: Reader = .operator) async throws -> [String: Int64] {
-        try await store.read(accounts: Set(Self.accounts), as: reader) { $0.mapValues(\.seq) }
+        try await store.read(accounts: Set(Self.accounts), as: reader) { $0.open.mapValues(\.seq) }
     }
 
     // MARK: - One transaction
@@ -46,7 +46,7 @@ struct SeveralAccountsTests {
         for isGivenUp in [true, false] {
             do {
                 try await store.write(accounts: Set(Self.accounts), as: .operator) { accounts in
-                    for (id, account) in accounts {
+                    for (id, account) in accounts.open {
                         #expect(account.account == id)
                         #expect(try account.notePush(7, device: "d", day: 1))
                         _ = try account.append([Self.change(1)], day: 1)
@@ -57,7 +57,7 @@ struct SeveralAccountsTests {
             let seqs = try await seqs(in: store)
             #expect(seqs.count == 8 && Set(seqs.values) == [isGivenUp ? 0 : 1])
             let counts = try await store.read(accounts: Set(Self.accounts), as: .operator) { accounts in
-                try accounts.values.map { try $0.livingCount(type: "Todo") }
+                try accounts.open.values.map { try $0.livingCount(type: "Todo") }
             }
             #expect(Set(counts) == [isGivenUp ? 0 : 1])
         }
@@ -70,23 +70,23 @@ struct SeveralAccountsTests {
     @Test func `R1 a read of two accounts sees both as of one moment`() async throws {
         let store = try await store(.durable)
         // On PostgreSQL the first request migrates the accounts to the current schema.
-        _ = try await store.write(accounts: ["a1", "a2"], as: .operator) { $0.count }
+        _ = try await store.write(accounts: ["a1", "a2"], as: .operator) { $0.open.count }
         let (isReading, isWritten) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let read = Task {
             try await store.read(accounts: ["a1", "a2"], as: .operator) { accounts in
                 isReading.signal()
                 isWritten.wait()
-                return try accounts.mapValues { try $0.livingCount(type: "Todo") }
+                return try accounts.open.mapValues { try $0.livingCount(type: "Todo") }
             }
         }
         await Task.detached { Self.wait(isReading) }.value
         try await store.write(accounts: ["a1", "a2"], as: .operator) { accounts in
-            for account in accounts.values { _ = try account.append([Self.change(1)], day: 1) }
+            for account in accounts.open.values { _ = try account.append([Self.change(1)], day: 1) }
         }
         isWritten.signal()
         #expect(try await read.value == ["a1": 0, "a2": 0])
         let now = try await store.read(accounts: ["a1", "a2"], as: .operator) { accounts in
-            try accounts.mapValues { try $0.livingCount(type: "Todo") }
+            try accounts.open.mapValues { try $0.livingCount(type: "Todo") }
         }
         #expect(now == ["a1": 1, "a2": 1])
     }
@@ -101,13 +101,13 @@ struct SeveralAccountsTests {
     ) async throws {
         let store = try await store(kind)
         let asked: Set = ["a1", "a2", "nobody"]
-        let read = try await store.read(accounts: asked, as: .person("a1")) { Array($0.keys) }
+        let read = try await store.read(accounts: asked, as: .person("a1")) { Array($0.open.keys) }
         let written = try await store.write(accounts: asked, as: .person("a1")) { accounts in
-            for account in accounts.values { _ = try account.append([Self.change(1)], day: 1) }
-            return Array(accounts.keys)
+            for account in accounts.open.values { _ = try account.append([Self.change(1)], day: 1) }
+            return Array(accounts.open.keys)
         }
         #expect(read == ["a1"] && written == ["a1"])
-        #expect(try await store.read(accounts: asked, as: .operator) { $0.keys.sorted() } == ["a1", "a2"])
+        #expect(try await store.read(accounts: asked, as: .operator) { $0.open.keys.sorted() } == ["a1", "a2"])
         for foreign in ["a2", "nobody"] {
             let errors = [
                 await #expect(throws: StoreError.self) {
@@ -141,7 +141,7 @@ struct SeveralAccountsTests {
                         let accounts = (0..<4).map { Self.accounts[(writer * 3 + number + $0 * 5) % 8] }
                         let change = Self.change(writer * 10 + number)
                         try await store.write(accounts: Set(accounts), as: .operator) { open in
-                            for account in accounts { _ = try open[account]?.append([change], day: 1) }
+                            for account in accounts { _ = try open.open[account]?.append([change], day: 1) }
                         }
                     }
                 }

@@ -12,6 +12,8 @@ struct Exchange {
     let settings: ServingSettings
     /// The accounts that the request names and its reader may open, by id.
     var books: [String: Book]
+    /// The spaces that the request names and of which its reader is no longer a member.
+    private let ended: [String: EndedAccess]
     var clock: ServerClock
     var createdIDs: [String: String]
     /// The types of /set calls that could not be read. Groups that name rows of these calls must not be applied.
@@ -31,12 +33,13 @@ struct Exchange {
     var pageRoom: Int
 
     init(
-        _ request: Request, over books: [Book], settings: ServingSettings, clock: ServerClock, texts: MatchedTexts,
-        meter: WorkMeter?, room: (any AnswerRoom)?
+        _ request: Request, over books: [Book], _ ended: [String: EndedAccess] = [:], settings: ServingSettings,
+        clock: ServerClock, texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
     ) {
         self.request = request
         self.settings = settings
         self.books = Dictionary(books.map { ($0.account, $0) }, uniquingKeysWith: { $1 })
+        self.ended = ended
         self.clock = clock
         self.texts = texts
         createdIDs = request.createdIDs ?? [:]
@@ -142,6 +145,7 @@ struct Exchange {
 
     func book(of arguments: JSONObject) throws(MethodError) -> Book {
         guard let id = arguments["accountId"]?.string else { throw .invalidArguments("\"accountId\" is missing.") }
+        if let end = ended[id] { throw .accessEnded(end) }
         guard let book = books[id] else { throw .accountNotFound }
         return book
     }

@@ -57,6 +57,11 @@ struct MethodError: Error {
     }
     static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
     static let accountNotFound = Self("accountNotFound", "The account does not exist, or you may not use it.")
+    static func accessEnded(_ end: EndedAccess) -> Self {
+        .init(
+            "accessEnded", "You are no longer a member of this space.",
+            ["reason": .string(end.reason.rawValue), "at": .int(end.seq)])
+    }
     static let invalidResultReference = Self(
         "invalidResultReference", "The reference does not match an earlier answer.")
     static func requestTooLarge(_ why: String) -> Self { .init("requestTooLarge", why) }

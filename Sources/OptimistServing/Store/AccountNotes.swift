@@ -11,6 +11,8 @@ struct AccountNotes: Sendable {
     var pushes: [String: LastPush] = [:]
     /// The account's seq at the start of each epoch that changed the account.
     var epochs: [String: Int64] = [:]
+    /// The members of a space and those whose access ended, by person.
+    var members: [String: Membership] = [:]
     private(set) var lastDay: Int?
     /// The account's seq before its first transaction of each day.
     private(set) var days: [Int: Int64] = [:]

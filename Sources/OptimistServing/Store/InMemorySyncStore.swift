@@ -46,29 +46,30 @@ import OptimistCore
 
     public func read<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
         try reading(accounts, as: reader, work)
     }
 
     public func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         try state.withLock { contents in
-            var open: [String: InMemoryTransaction] = [:]
-            for id in accounts where reader.mayOpen(id) {
-                // Remove the account from the dictionary so that its rows change in place instead of being copied.
-                guard let former = contents.accounts.removeValue(forKey: id) else { continue }
-                open[id] = InMemoryTransaction(former, of: id, epochs: contents.epochs)
+            let opening = contents.opening(accounts, as: reader, founding: founding)
+            // Remove the accounts from the dictionary so that their rows change in place instead of being copied.
+            for id in opening.open.keys { contents.accounts[id] = nil }
+            defer {
+                for (id, transaction) in opening.open where !transaction.isUnfounded {
+                    contents.accounts[id] = transaction.contents
+                }
             }
-            defer { for (id, transaction) in open { contents.accounts[id] = transaction.contents } }
             do {
-                let answer = try work(open)
-                for transaction in open.values { transaction.contents.sweep() }
+                let answer = try work(OpenAccounts(open: opening.open, ended: opening.ended))
+                for transaction in opening.open.values { transaction.contents.sweep() }
                 return answer
             } catch {
-                for transaction in open.values { transaction.undo() }
+                for transaction in opening.open.values { transaction.undo() }
                 throw error
             }
         }
@@ -85,39 +86,61 @@ import OptimistCore
         _ account: String, as reader: Reader, _ work: (any AccountSnapshot) throws -> Answer
     ) throws -> Answer {
         try reading([account], as: reader) { accounts in
-            guard let found = accounts[account] else { throw StoreError.noAccount }
+            guard let found = accounts.open[account] else { throw StoreError.noAccount }
             return try work(found)
         }
     }
 
     private func reading<Answer: Sendable>(
-        _ accounts: Set<String>, as reader: Reader, _ work: ([String: any AccountSnapshot]) throws -> Answer
+        _ accounts: Set<String>, as reader: Reader, _ work: (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) throws -> Answer {
         try state.withLock { contents in
-            let open = accounts.filter(reader.mayOpen).compactMap { id in
-                contents.accounts[id].map { (id, InMemoryTransaction($0, of: id, epochs: contents.epochs)) }
-            }
-            return try work(Dictionary(uniqueKeysWithValues: open))
+            let opening = contents.opening(accounts, as: reader)
+            return try work(OpenAccounts(open: opening.open, ended: opening.ended))
         }
     }
 }
 
-extension Reader {
-    fileprivate func mayOpen(_ account: String) -> Bool { person ?? account == account }
+extension InMemorySyncStore.Contents {
+    fileprivate func opening(
+        _ asked: Set<String>, as reader: Reader, founding: Set<String> = []
+    ) -> OpenAccounts<InMemoryTransaction> {
+        var opening = OpenAccounts<InMemoryTransaction>()
+        for id in asked {
+            let membership = reader.person.flatMap { accounts[id]?.notes.members[$0] }
+            if let account = accounts[id] {
+                if let access = Access(of: reader, to: id, membership) {
+                    opening.open[id] = InMemoryTransaction(account, of: id, as: reader, access, epochs: epochs)
+                } else {
+                    opening.ended[id] = membership?.end
+                }
+            } else if founding.contains(id) {
+                opening.open[id] = InMemoryTransaction(
+                    InMemoryAccount(), of: id, as: reader, .founding, epochs: epochs)
+            }
+        }
+        return opening
+    }
 }
 
 final class InMemoryTransaction: AccountTransaction {
     let account: String
+    private(set) var access: Access
     var contents: InMemoryAccount
     var meter: WorkMeter?
+    private let reader: Reader
+    private let formerAccess: Access
     private let epochNames: [String]
     /// The account's notes before the transaction. `formerRows` has its rows.
     private let former: AccountNotes
     private var formerRows: [(change: RowChange, row: StoredRow?)] = []
     private var forgotten: [(key: RowKey, row: StoredRow)] = []
 
-    init(_ contents: InMemoryAccount, of account: String, epochs: [String]) {
+    init(_ contents: InMemoryAccount, of account: String, as reader: Reader, _ access: Access, epochs: [String]) {
         self.account = account
+        self.access = access
+        self.reader = reader
+        formerAccess = access
         self.contents = contents
         epochNames = epochs
         former = contents.notes
@@ -126,6 +149,10 @@ final class InMemoryTransaction: AccountTransaction {
     var seq: Int64 { contents.notes.seq }
     var floor: Int64 { contents.notes.floor }
     var epoch: String { epochNames.last ?? "" }
+
+    func members() -> [Membership] {
+        contents.notes.members.values.filter { $0.end == nil }.sorted { $0.person < $1.person }
+    }
 
     func epochs() -> Epochs { Epochs(names: epochNames, firstSeqs: contents.notes.epochs, seq: seq) }
 
@@ -207,14 +234,22 @@ final class InMemoryTransaction: AccountTransaction {
         for (ordinal, change) in changes.enumerated() {
             try meter?.step()
             formerRows.append((change, contents.put(change, ordinal: ordinal)))
+            if let membership = change.membership { note(membership) }
         }
         return seq
+    }
+
+    private func note(_ change: MembershipChange) {
+        contents.notes.members[change.person] = change.applied(
+            to: contents.notes.members[change.person], seq: seq)
+        access.follow(change, as: reader, seq: seq)
     }
 
     func undo() {
         for (change, former) in formerRows.reversed() { contents.takeBack(change, former: former) }
         for (key, row) in forgotten { contents.remember(row, at: key) }
         contents.notes = former
+        access = formerAccess
     }
 }
 

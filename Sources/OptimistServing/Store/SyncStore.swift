@@ -17,11 +17,11 @@ public import OptimistWire
     ///   - accounts: The accounts' ids.
     ///   - reader: The person or operator, who takes turns with others.
     ///   - work: Receives the accounts by id. An account is missing if it does not exist or the reader may not open
-    ///     it. Both cases look the same.
+    ///     it. Both cases look the same. Only a former member of a space learns that the access ended.
     /// - Throws: What `work` throws, or the database's error.
     func read<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer
 
     /// Runs `work` under the locks of accounts, and returns once its writes are durable. The writes of all accounts are
@@ -33,11 +33,13 @@ public import OptimistWire
     /// - Parameters:
     ///   - accounts: The accounts' ids.
     ///   - reader: The person or operator, who takes turns with others.
+    ///   - founding: The spaces among the accounts that `work` may found. If such an account does not exist, it is made
+    ///     and opened, and it stays if `work` appends to it.
     ///   - work: As for ``read(accounts:as:_:)``.
     /// - Throws: What `work` throws, or the database's error.
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer
 
     /// Returns at most `limit` account ids in order, after `id` or from the first.
@@ -47,6 +49,16 @@ public import OptimistWire
 }
 
 @_spi(Internals) extension SyncStore {
+    /// Writes in existing accounts only.
+    ///
+    /// - Throws: What `work` throws, or the database's error.
+    public func write<Answer: Sendable>(
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
+    ) async throws -> Answer {
+        try await write(accounts: accounts, as: reader, founding: [], work)
+    }
+
     /// Runs `work` on one snapshot of an account, outside the event loops.
     ///
     /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
@@ -54,7 +66,7 @@ public import OptimistWire
         account: String, as reader: Reader, _ work: @escaping @Sendable (any AccountSnapshot) throws -> Answer
     ) async throws -> Answer {
         try await read(accounts: [account], as: reader) { accounts in
-            guard let found = accounts[account] else { throw StoreError.noAccount }
+            guard let found = accounts.open[account] else { throw StoreError.noAccount }
             return try work(found)
         }
     }
@@ -66,7 +78,7 @@ public import OptimistWire
         account: String, as reader: Reader, _ work: @escaping @Sendable (any AccountTransaction) throws -> Answer
     ) async throws -> Answer {
         try await write(accounts: [account], as: reader) { accounts in
-            guard let found = accounts[account] else { throw StoreError.noAccount }
+            guard let found = accounts.open[account] else { throw StoreError.noAccount }
             return try work(found)
         }
     }
@@ -82,6 +94,10 @@ public import OptimistWire
     var meter: WorkMeter? { get nonmutating set }
     /// The account's id.
     var account: String { get }
+    /// The reader's right to the account, as of the snapshot's moment.
+    var access: Access { get }
+    /// The persons who are members of the account, if it is a space, in the order of their ids.
+    func members() throws -> [Membership]
     /// The number of the account's last transaction, or zero before the first.
     var seq: Int64 { get }
     /// The last transaction whose tombstones the store has purged. No device can continue from an earlier state.
@@ -119,14 +135,19 @@ public import OptimistWire
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
     /// Records that all transactions up to this one were reported to the app. A lower number than before has no effect.
     func noteReported(_ seq: Int64) throws
-    /// Stores rows and their index entries under the next seq, in the given order. Each row occurs once. Returns the
-    /// seq.
+    /// Stores rows, their index entries and their memberships under the next seq, in the given order. Each row occurs
+    /// once. Returns the seq.
     ///
     /// The store uses `day` later, to derive when a row was deleted.
     func append(_ changes: [RowChange], day: Int) throws -> Int64
     /// Purges at most `limit` expired tombstones, oldest first, and raises ``AccountSnapshot/floor`` to the transaction
     /// of the last purged tombstone. Returns whether expired tombstones remain.
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool
+}
+
+@_spi(Internals) extension AccountTransaction {
+    /// Whether the account was made for a space that has not been founded.
+    public var isUnfounded: Bool { access == .founding && seq == 0 }
 }
 
 @_spi(Internals) public struct RowChange: Sendable {
@@ -137,6 +158,8 @@ public import OptimistWire
     public var bornSeq: Int64?
     public var droppedEntries: Set<IndexEntry>
     public var addedEntries: Set<IndexEntry>
+    /// For a member row: the change of the index of members. Nil: the row leaves the index as it is.
+    public var membership: MembershipChange?
 }
 
 /// A row in the order of changes, with its JSON unparsed.

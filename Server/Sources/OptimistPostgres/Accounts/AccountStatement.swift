@@ -6,7 +6,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
     case byID, lock, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
     case addReset, holdsReset, spendReset, clearResets, forgetResets
-    case rowCount, eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs
+    case rowCount, eraseIndex, eraseRows, erasePushes, eraseMembers, eraseDays, eraseEpochs
     case exported, allSessions
 
     var sql: String {
@@ -30,6 +30,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
         case .eraseRows: Self.erase("optimist_rows", "type, id")
         case .erasePushes: Self.erase("optimist_pushes", "device")
+        case .eraseMembers: Self.erase("optimist_members", "person_id")
         case .eraseDays: Self.erase("optimist_account_days", "day")
         case .eraseEpochs: Self.erase("optimist_account_epochs", "epoch")
         }
@@ -41,7 +42,9 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         """
 
     /// The statements that remove a deleted account's rows. The second parameter is the most rows to remove.
-    static let erasing: [AccountStatement] = [.eraseIndex, .eraseRows, .erasePushes, .eraseDays, .eraseEpochs]
+    static let erasing: [AccountStatement] = [
+        .eraseIndex, .eraseRows, .erasePushes, .eraseMembers, .eraseDays, .eraseEpochs,
+    ]
 
     private static func erase(_ table: String, _ key: String) -> String {
         """

@@ -40,6 +40,10 @@ struct PostgresAccountStore: AccountStore {
     /// The key for looking up an email address: its ASCII letters are lower-case.
     static func address(_ email: String) -> String { email.lowercasedInASCII.shortKey }
 
+    /// The key of a space among the addresses, which list all accounts. It sorts after the addresses of persons, so
+    /// that no search for an address finds it.
+    static func spaceAddress(of account: String) -> String { "".endOfPrefix + account }
+
     private static func account(_ id: String, _ connection: PostgresConnection) throws -> StoredAccount? {
         StoredAccount(try connection.query(AccountStatement.byID, [.text(id)]))
     }

@@ -2,7 +2,7 @@
 
 /// The statements that only a copy needs.
 enum CopyStatement: String, PostgresStatement, CaseIterable {
-    case account, addAccount, addPush, rows, dropSetting
+    case account, addAccount, addPush, addMember, rows, dropSetting
 
     /// Whether the statement's first parameter is the account.
     var isOfAccount: Bool { self != .dropSetting }
@@ -17,6 +17,11 @@ enum CopyStatement: String, PostgresStatement, CaseIterable {
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             """
         case .addPush: "INSERT INTO optimist_pushes (account_id, device, number, day) VALUES ($1, $2, $3, $4)"
+        case .addMember:
+            """
+            INSERT INTO optimist_members (account_id, person_id, member_id, role, joined_seq, ended_seq, reason)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            """
         case .rows:
             """
             SELECT type, id, generation, seq, ordinal, born_seq, content, hidden FROM optimist_rows

@@ -153,10 +153,8 @@ package struct EmbeddedCopy: Sendable {
         _ account: EmbeddedExport.Account, _ version: Int, _ connection: PostgresConnection
     ) throws {
         let id = account.id
-        if let email = account.email {
-            try connection.enqueue(
-                SharedStatement.addAddress, [.text(PostgresAccountStore.address(email)), .text(id)])
-        }
+        let address = account.email.map(PostgresAccountStore.address) ?? PostgresAccountStore.spaceAddress(of: id)
+        try connection.enqueue(SharedStatement.addAddress, [.text(address), .text(id)])
         try connection.enqueue(
             CopyStatement.addAccount,
             [
@@ -173,6 +171,14 @@ package struct EmbeddedCopy: Sendable {
         for push in account.pushes {
             try connection.enqueue(
                 CopyStatement.addPush, [.text(id), .text(push.device), .int(push.number), .int(push.day)])
+        }
+        for member in account.members {
+            try connection.enqueue(
+                CopyStatement.addMember,
+                [
+                    .text(id), .text(member.person), .text(member.memberID), .text(member.role.rawValue),
+                    .int(member.joinedSeq), .int(member.end.map { Int($0.seq) }), .text(member.end?.reason.rawValue),
+                ])
         }
         for session in account.sessions { try connection.enqueue(AccountStatement.save, session.values) }
         for reset in account.resets {

@@ -9,6 +9,8 @@ import OptimistWire
 final class PostgresAccount: AccountTransaction {
     let connection: PostgresConnection
     let account: String
+    let reader: Reader
+    var access: Access
     var meter: WorkMeter?
     private let epochNames: [String]
     private(set) var seq: Int64
@@ -19,20 +21,15 @@ final class PostgresAccount: AccountTransaction {
     /// no rows.
     let schemaVersion: Int
 
-    /// Reads the account's state, and the epochs if the database has a newer one.
-    ///
-    /// Nil if the account does not exist, or the reader may not open it.
-    ///
-    /// - Parameter statement: `read`, or `lock` to lock the account until the transaction ends.
-    /// - Throws: ``PostgresError``.
-    init?(
-        _ connection: PostgresConnection, account: String, as reader: Reader, by statement: RowStatement,
+    /// - Parameter rows: The answer to `read` or `lock`.
+    init(
+        _ connection: PostgresConnection, _ account: String, as reader: Reader, _ access: Access, _ rows: PostgresRows,
         epochs: DatabaseEpochs
     ) throws {
-        let rows = try connection.query(statement, [.text(account), .text(reader.person)])
-        guard rows.count == 1 else { return nil }
         self.connection = connection
         self.account = account
+        self.reader = reader
+        self.access = access
         seq = rows.int64(0, 0)
         lastEpoch = rows.textIfAny(0, 1)
         floor = rows.int64(0, 2)
@@ -168,6 +165,7 @@ final class PostgresAccount: AccountTransaction {
             }
         }
         try addToIndex(changes.flatMap { change in change.addedEntries.map { (change.key, $0) } })
+        for change in changes { try change.membership.map(note) }
         return seq
     }
 

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import OptimistServer
 @_spi(Internals) import OptimistServing
 import OptimistWire
@@ -29,42 +30,68 @@ struct PostgresSyncStore: SyncStore {
 
     func read<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
         let read: @Sendable (PostgresConnection) throws -> Answer? = { connection in
             try connection.transaction(.beginSnapshot) { connection in
-                let open = try open(accounts, as: reader, .read, connection)
-                return try open.values.allSatisfy { try $0.isConverted(to: schema) } ? work(open) : nil
+                let opened = try open(accounts, as: reader, .read, connection)
+                guard try opened.open.values.allSatisfy({ try $0.isConverted(to: schema) }) else { return nil }
+                return try work(OpenAccounts(open: opened.open, ended: opened.ended))
             }
         }
         let answer = isSynchronous ? try runNow(read) : try await reads.run(of: reader) { try await pool.run(read) }
         if let answer { return answer }
         // An account must first be converted to the current schema, which takes a write.
-        return try await write(accounts: accounts, as: reader) { try work($0) }
+        return try await write(accounts: accounts, as: reader) { opened in
+            try work(OpenAccounts(open: opened.open, ended: opened.ended))
+        }
     }
 
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         try await run(of: reader.turn) { connection in
             try connection.transaction { connection in
-                let open = try open(accounts, as: reader, .lock, connection)
-                for account in open.values { try account.convert(to: schema) }
-                return try work(open)
+                let opened = try open(accounts, as: reader, founding: founding, .lock, connection)
+                for account in opened.open.values { try account.convert(to: schema) }
+                let answer = try work(OpenAccounts(open: opened.open, ended: opened.ended))
+                for account in opened.open.values where account.isUnfounded { try account.giveUp() }
+                return answer
             }
         }
     }
 
     /// Opens accounts one by one, in the order of their ids, so that writers never wait for each other in a circle.
     private func open(
-        _ accounts: Set<String>, as reader: Reader, _ statement: RowStatement, _ connection: PostgresConnection
-    ) throws -> [String: PostgresAccount] {
-        var open: [String: PostgresAccount] = [:]
+        _ accounts: Set<String>, as reader: Reader, founding: Set<String> = [], _ statement: RowStatement,
+        _ connection: PostgresConnection
+    ) throws -> OpenAccounts<PostgresAccount> {
+        var opened = OpenAccounts<PostgresAccount>()
         for id in accounts.sorted() {
-            open[id] = try PostgresAccount(connection, account: id, as: reader, by: statement, epochs: known)
+            var rows = try connection.query(statement, [.text(id), .text(reader.person)])
+            if rows.count == 1 {
+                let membership = try Membership.of(reader, in: id, rows, by: statement, connection)
+                if let access = Access(of: reader, to: id, membership) {
+                    opened.open[id] = try PostgresAccount(connection, id, as: reader, access, rows, epochs: known)
+                } else {
+                    opened.ended[id] = membership?.end
+                }
+            } else if founding.contains(id), try found(id, connection) {
+                rows = try connection.query(RowStatement.read, [.text(id), .null])
+                opened.open[id] = try PostgresAccount(connection, id, as: reader, .founding, rows, epochs: known)
+            }
         }
-        return open
+        return opened
+    }
+
+    /// Makes the account of a space, locked. False if an account has this id.
+    private func found(_ account: String, _ connection: PostgresConnection) throws -> Bool {
+        let values: [PostgresValue] = [.text(account), .text(Date().utcText), .int(schema.version)]
+        guard try connection.query(RowStatement.found, values).changedCount == 1 else { return false }
+        try connection.enqueue(
+            SharedStatement.addAddress, [.text(PostgresAccountStore.spaceAddress(of: account)), .text(account)])
+        return true
     }
 
     func accounts(after id: String?, limit: Int) async throws -> [String] {

@@ -17,7 +17,7 @@ enum PostgresTables {
 
     static let ofAccounts = [
         "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
-        "optimist_pushes", "optimist_rows", "optimist_index",
+        "optimist_pushes", "optimist_members", "optimist_rows", "optimist_index",
     ]
     static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
@@ -135,6 +135,10 @@ enum PostgresTables {
         CREATE TABLE optimist_pushes (
             account_id text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, number bigint NOT NULL,
             day bigint NOT NULL, PRIMARY KEY (account_id, device)) WITH (fillfactor = 70);
+        CREATE TABLE optimist_members (
+            account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
+            role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
+            PRIMARY KEY (account_id, person_id));
         CREATE TABLE optimist_rows (
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
             generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,

@@ -8,6 +8,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
     case upsert1, upsert16, upsert128, dropIndex, addIndex1, addIndex16
     case notePush, hasExpired, forget, setFloor, forgetPushes, forgetDays
     case reported, setReported
+    case found, dropPushes, drop, membership, members, join, endMembership
     case allRows, renameType, rewrite, clearIndex
 
     var sql: String {
@@ -28,6 +29,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .reported: "SELECT reported FROM optimist_accounts WHERE account_id = $1"
         case .setReported:
             "UPDATE optimist_accounts SET reported = greatest(reported, $2) WHERE account_id = $1"
+        case .found, .dropPushes, .drop, .membership, .members, .join, .endMembership: ofSpaces
         case .setSchema: "UPDATE optimist_accounts SET schema_version = $2 WHERE account_id = $1"
         case .row, .rows, .holders, .livingRows, .livingInOrder, .livingCount, .changes: reading
         case .upsert1, .upsert16, .upsert128, .dropIndex, .addIndex1, .addIndex16: writing
@@ -36,11 +38,49 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The account, if the reader may open it. The second parameter is the person, or null for the operator.
+    /// The account and the reader's membership, if the account has to do with the reader. The second parameter is the
+    /// person, or null for the operator.
     private static let account = """
-        SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs)
-        FROM optimist_accounts a WHERE a.account_id = $1 AND ($2::text IS NULL OR a.account_id = $2)
+        SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs),
+            m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+        FROM optimist_accounts a LEFT JOIN optimist_members m ON m.account_id = $1 AND m.person_id = $2
+        WHERE a.account_id = $1 AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL)
         """
+
+    private var ofSpaces: String {
+        switch self {
+        case .found:
+            """
+            INSERT INTO optimist_accounts (account_id, kind, password, created_at, schema_version)
+            VALUES ($1, 'space', '', $2, $3) ON CONFLICT DO NOTHING
+            """
+        case .dropPushes: "DELETE FROM optimist_pushes WHERE account_id = $1"
+        case .drop: "DELETE FROM optimist_accounts WHERE account_id = $1"
+        case .membership:
+            """
+            SELECT member_id, role, joined_seq, ended_seq, reason FROM optimist_members
+            WHERE account_id = $1 AND person_id = $2
+            """
+        case .members:
+            """
+            SELECT person_id, member_id, role, joined_seq FROM optimist_members
+            WHERE account_id = $1 AND ended_seq IS NULL ORDER BY person_id
+            """
+        case .join:
+            """
+            INSERT INTO optimist_members AS m (account_id, person_id, member_id, role, joined_seq)
+            VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (account_id, person_id) DO UPDATE SET member_id = excluded.member_id, role = excluded.role,
+                joined_seq = CASE WHEN m.ended_seq IS NULL THEN m.joined_seq ELSE excluded.joined_seq END,
+                ended_seq = NULL, reason = NULL
+            """
+        default:
+            """
+            UPDATE optimist_members SET ended_seq = $3, reason = $4
+            WHERE account_id = $1 AND person_id = $2 AND member_id = $5 AND ended_seq IS NULL
+            """
+        }
+    }
 
     private static let logged = "id, seq, ordinal, born_seq, generation, content, hidden"
 

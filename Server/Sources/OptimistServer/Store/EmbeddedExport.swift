@@ -82,6 +82,7 @@ package final class EmbeddedExport: Sendable {
         package var epochs: [(name: String, firstSeq: Int64)]
         package var days: [(day: Int, firstSeq: Int64)]
         package var pushes: [(device: String, number: Int64, day: Int)]
+        package var members: [Membership]
         package var sessions: [SessionRecord]
         package var resets: [(hash: Data, endsAt: Double)]
     }
@@ -100,6 +101,12 @@ package final class EmbeddedExport: Sendable {
                 epochs: try rows("epoch, first_seq", "optimist_account_epochs").map { ($0[0], $0[1]) },
                 days: try rows("day, first_seq", "optimist_account_days").map { ($0[0], $0[1]) },
                 pushes: try rows("device, number, day", "optimist_pushes").map { ($0[0], $0[1], $0[2]) },
+                members: try rows(
+                    "person_id, member_id, role, joined_seq, ended_seq, reason", "optimist_members"
+                ).map {
+                    Membership(
+                        person: $0[0], memberID: $0[1], role: $0[2], joinedSeq: $0[3], endedSeq: $0[4], reason: $0[5])
+                },
                 sessions: try rows(SQLiteAccountStore.sessionColumns, "optimist_sessions").map(SessionRecord.init),
                 resets: try rows("hash, ends_at", "optimist_resets").map { ($0[0], $0[1]) })
         }

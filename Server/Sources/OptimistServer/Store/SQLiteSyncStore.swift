@@ -21,27 +21,48 @@ package struct SQLiteSyncStore: SyncStore {
 
     package func read<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountSnapshot]) throws -> Answer
+        _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
-        let read: @Sendable (Database) throws -> Answer = { db in try work(open(accounts, as: reader, db)) }
+        let read: @Sendable (Database) throws -> Answer = { db in
+            let opened = try open(accounts, as: reader, db)
+            return try work(OpenAccounts(open: opened.open, ended: opened.ended))
+        }
         if commits == nil { return try readNow(read) }
         return try await reads.run(of: reader) { try await database.pool.read(read) }
     }
 
     package func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
-        _ work: @escaping @Sendable ([String: any AccountTransaction]) throws -> Answer
+        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
-        let write: @Sendable (Database) throws -> Answer = { db in try work(open(accounts, as: reader, db)) }
+        let write: @Sendable (Database) throws -> Answer = { db in
+            let opened = try open(accounts, as: reader, founding: founding, db)
+            let answer = try work(OpenAccounts(open: opened.open, ended: opened.ended))
+            for account in opened.open.values where account.isUnfounded { try account.giveUp() }
+            return answer
+        }
         guard let commits else { return try writeNow(write) }
         return try await commits.write(of: reader.turn, write)
     }
 
     /// The file has one writer, so its lock is every account's lock.
-    private func open(_ accounts: Set<String>, as reader: Reader, _ db: Database) throws -> [String: SQLiteAccount] {
-        var open: [String: SQLiteAccount] = [:]
-        for id in accounts { open[id] = try SQLiteAccount(db, account: id, as: reader, epochs: database.epochs) }
-        return open
+    private func open(
+        _ accounts: Set<String>, as reader: Reader, founding: Set<String> = [], _ db: Database
+    ) throws -> OpenAccounts<SQLiteAccount> {
+        var opened = OpenAccounts<SQLiteAccount>()
+        for id in accounts {
+            if let state = try SQLiteAccount.State(of: id, for: reader, db) {
+                if let access = Access(of: reader, to: id, state.membership) {
+                    opened.open[id] = SQLiteAccount(db, id, state, as: reader, access, epochs: database.epochs)
+                } else {
+                    opened.ended[id] = state.membership?.end
+                }
+            } else if founding.contains(id), try SQLiteAccount.found(id, db) {
+                opened.open[id] = SQLiteAccount(
+                    db, id, SQLiteAccount.State(), as: reader, .founding, epochs: database.epochs)
+            }
+        }
+        return opened
     }
 
     package func accounts(after id: String?, limit: Int) async throws -> [String] {
@@ -63,6 +84,8 @@ package struct SQLiteSyncStore: SyncStore {
 final class SQLiteAccount: AccountTransaction {
     let db: Database
     let account: String
+    let reader: Reader
+    var access: Access
     var meter: WorkMeter?
     private let epochNames: [String]
     private(set) var seq: Int64
@@ -72,21 +95,18 @@ final class SQLiteAccount: AccountTransaction {
     /// The day of the account's last change.
     var lastDay: Int?
 
-    /// Nil if the account does not exist, or the reader may not open it.
-    init?(_ db: Database, account: String, as reader: Reader, epochs: [String]) throws {
-        let query = try db.cachedStatement(
-            sql: """
-                SELECT seq, epoch, floor, day FROM optimist_accounts
-                WHERE account_id = ?1 AND (?2 IS NULL OR account_id = ?2)
-                """)
-        guard let row = try Row.fetchOne(query, arguments: [account, reader.person]) else { return nil }
+    init(
+        _ db: Database, _ account: String, _ state: State, as reader: Reader, _ access: Access, epochs: [String]
+    ) {
         self.db = db
         self.account = account
+        self.reader = reader
+        self.access = access
         epochNames = epochs
-        seq = row[0]
-        lastEpoch = row[1]
-        floor = row[2]
-        lastDay = row[3]
+        seq = state.seq
+        lastEpoch = state.epoch
+        floor = state.floor
+        lastDay = state.day
     }
 
     var epoch: String { epochNames.last ?? "" }
@@ -249,6 +269,7 @@ final class SQLiteAccount: AccountTransaction {
                 hidden,
             ])
             try index(change)
+            if let membership = change.membership { try note(membership) }
         }
         return seq
     }

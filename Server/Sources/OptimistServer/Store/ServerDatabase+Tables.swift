@@ -62,6 +62,10 @@ extension ServerDatabase {
             account_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL, day INTEGER NOT NULL,
             PRIMARY KEY (account_id, device)
         ) WITHOUT ROWID;
+        CREATE TABLE optimist_members (
+            account_id TEXT NOT NULL, person_id TEXT NOT NULL, member_id TEXT NOT NULL, role TEXT NOT NULL,
+            joined_seq INTEGER NOT NULL, ended_seq INTEGER, reason TEXT, PRIMARY KEY (account_id, person_id)
+        ) WITHOUT ROWID;
         CREATE TABLE optimist_rows (
             account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
             seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL, hidden TEXT,

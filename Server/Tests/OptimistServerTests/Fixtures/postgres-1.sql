@@ -33,6 +33,10 @@ CREATE TABLE optimist_resets (
 CREATE TABLE optimist_pushes (
     account_id text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, number bigint NOT NULL,
     day bigint NOT NULL, PRIMARY KEY (account_id, device)) WITH (fillfactor = 70);
+CREATE TABLE optimist_members (
+    account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
+    role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
+    PRIMARY KEY (account_id, person_id));
 CREATE TABLE optimist_rows (
     account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
     generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,

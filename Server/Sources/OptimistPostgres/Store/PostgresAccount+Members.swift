@@ -1,0 +1,66 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+@_spi(Internals) import OptimistServing
+
+extension PostgresAccount {
+    /// Removes an account that was made for a space, but not founded.
+    func giveUp() throws {
+        try connection.enqueue(RowStatement.dropPushes, [.text(account)])
+        try connection.enqueue(RowStatement.drop, [.text(account)])
+        try connection.enqueue(
+            SharedStatement.dropAddress, [.text(PostgresAccountStore.spaceAddress(of: account)), .text(account)])
+    }
+
+    func members() throws -> [Membership] {
+        let rows = try connection.query(RowStatement.members, [.text(account)])
+        try meter?.step(count: 1 + rows.count)
+        return (0..<rows.count).map { row in
+            Membership(
+                person: rows.text(row, 0), memberID: rows.text(row, 1), role: rows.text(row, 2),
+                joinedSeq: rows.int64(row, 3), endedSeq: nil, reason: nil)
+        }
+    }
+
+    func note(_ change: MembershipChange) throws {
+        if let reason = change.end {
+            try connection.enqueue(
+                RowStatement.endMembership,
+                [
+                    .text(account), .text(change.person), .int(seq), .text(reason.rawValue), .text(change.memberID),
+                ])
+        } else {
+            try connection.enqueue(
+                RowStatement.join,
+                [
+                    .text(account), .text(change.person), .text(change.memberID), .text(change.role.rawValue),
+                    .int(seq),
+                ])
+        }
+        access.follow(change, as: reader, seq: seq)
+    }
+}
+
+extension Membership {
+    /// The reader's membership in an account other than the own one, if there ever was one.
+    ///
+    /// - Parameters:
+    ///   - rows: The answer to `statement`, which read or locked the account.
+    ///   - statement: A statement that waited for a lock reads other tables as they were before the wait. The
+    ///     membership is then read again.
+    static func of(
+        _ reader: Reader, in account: String, _ rows: PostgresRows, by statement: RowStatement,
+        _ connection: PostgresConnection
+    ) throws -> Membership? {
+        guard let person = reader.person, person != account else { return nil }
+        guard statement == .lock else { return Membership(of: person, rows, from: 6) }
+        let locked = try connection.query(RowStatement.membership, [.text(account), .text(person)])
+        return locked.count == 1 ? Membership(of: person, locked, from: 0) : nil
+    }
+
+    private init(of person: String, _ rows: PostgresRows, from column: Int) {
+        self.init(
+            person: person, memberID: rows.text(0, column), role: rows.text(0, column + 1),
+            joinedSeq: rows.int64(0, column + 2), endedSeq: rows.intIfAny(0, column + 3).map(Int64.init),
+            reason: rows.textIfAny(0, column + 4))
+    }
+}

@@ -1,0 +1,142 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+/// The rights of a member of a space.
+@_spi(Internals) public enum Role: String, Hashable, Sendable {
+    case owner, writer, reader
+
+    /// Reads a role. A later version may know more roles, so an unknown one counts as reader.
+    public init(text: String?) { self = text.flatMap(Role.init(rawValue:)) ?? .reader }
+}
+
+/// Why and when a person's access to a space ended.
+@_spi(Internals) public struct EndedAccess: Hashable, Sendable {
+    public enum Reason: String, Sendable {
+        /// An owner removed the person.
+        case removed
+        /// The person left.
+        case left
+        /// The last members left together, which deletes the space.
+        case deleted
+    }
+
+    public var reason: Reason
+    /// The transaction of the space that ended the access.
+    public var seq: Int64
+
+    public init(reason: Reason, seq: Int64) {
+        self.reason = reason
+        self.seq = seq
+    }
+}
+
+/// A person in a space, as the index of the space's member rows has it.
+@_spi(Internals) public struct Membership: Hashable, Sendable {
+    public var person: String
+    /// The id of the member row.
+    public var memberID: String
+    public var role: Role
+    /// The transaction that made the person a member.
+    public var joinedSeq: Int64
+    /// Nil: the person is a member.
+    public var end: EndedAccess?
+
+    public init(person: String, memberID: String, role: Role, joinedSeq: Int64, end: EndedAccess? = nil) {
+        self.person = person
+        self.memberID = memberID
+        self.role = role
+        self.joinedSeq = joinedSeq
+        self.end = end
+    }
+
+    /// For a store.
+    public init(
+        person: String, memberID: String, role: String, joinedSeq: Int64, endedSeq: Int64?, reason: String?
+    ) {
+        let end = endedSeq.map { seq in
+            EndedAccess(reason: reason.flatMap(EndedAccess.Reason.init(rawValue:)) ?? .removed, seq: seq)
+        }
+        self.init(person: person, memberID: memberID, role: Role(text: role), joinedSeq: joinedSeq, end: end)
+    }
+}
+
+/// The effect of a member row on the index of members.
+@_spi(Internals) public struct MembershipChange: Hashable, Sendable {
+    public var person: String
+    public var memberID: String
+    public var role: Role
+    /// Nil: the person is a member, or becomes one.
+    public var end: EndedAccess.Reason?
+
+    /// The person's membership after the transaction `seq`. Only the member row that made the person a member can end
+    /// the membership.
+    func applied(to former: Membership?, seq: Int64) -> Membership? {
+        let present = former.flatMap { $0.end == nil ? $0 : nil }
+        guard let end else {
+            return Membership(
+                person: person, memberID: memberID, role: role, joinedSeq: present?.joinedSeq ?? seq)
+        }
+        guard var present, present.memberID == memberID else { return former }
+        present.end = EndedAccess(reason: end, seq: seq)
+        return present
+    }
+}
+
+/// A reader's right to an account.
+@_spi(Internals) public enum Access: Hashable, Sendable {
+    /// A person's own account.
+    case own
+    /// A space that does not exist before this transaction.
+    case founding
+    /// A space in which the person is a member.
+    case member(Membership)
+    /// Any account.
+    case `operator`
+
+    public var role: Role {
+        switch self {
+        case .own, .founding, .operator: .owner
+        case .member(let membership): membership.role
+        }
+    }
+
+    public var membership: Membership? {
+        switch self {
+        case .member(let membership): membership
+        case .own, .founding, .operator: nil
+        }
+    }
+
+    /// Nil: the reader may not open the account.
+    ///
+    /// - Parameter membership: The reader's membership in the account, if there ever was one.
+    public init?(of reader: Reader, to account: String, _ membership: Membership?) {
+        switch reader {
+        case .operator: self = .operator
+        case .person(account): self = .own
+        case .person:
+            guard let membership, membership.end == nil else { return nil }
+            self = .member(membership)
+        }
+    }
+
+    /// The access after a transaction, for the rest of the request.
+    public mutating func follow(_ change: MembershipChange, as reader: Reader, seq: Int64) {
+        guard change.person == reader.person, var after = change.applied(to: membership, seq: seq) else { return }
+        // A person who left may not write in a later call of the same request.
+        if after.end != nil { after.role = .reader }
+        self = .member(after)
+    }
+}
+
+/// The accounts that a reader asked for. An account that does not exist, or that the reader may not open, is in
+/// neither.
+@_spi(Internals) public struct OpenAccounts<Account> {
+    public var open: [String: Account]
+    /// The spaces whose former members include the reader.
+    public var ended: [String: EndedAccess]
+
+    public init(open: [String: Account] = [:], ended: [String: EndedAccess] = [:]) {
+        self.open = open
+        self.ended = ended
+    }
+}
