@@ -44,6 +44,9 @@ struct RowEvaluation {
         return step
     }
 
+    /// Notes whose row this member row is.
+    mutating func noteOwner(_ person: String) { memory.person = person }
+
     func refused(_ code: String, _ description: String, _ columns: [String] = []) -> RowStep {
         .refused(SetError(code, description, properties: columns))
     }
@@ -90,7 +93,7 @@ extension RowEvaluation {
         taken.formUnion(outcome.taken)
         noteUnread(of: former, outcome)
         if outcome.lifeChanged {
-            memory = RowMemory(replaced: memory.replaced, unread: memory.unread)
+            memory = memory.ofNextLife
             if let objection = objectionToBirth() { return objection }
         }
         if let objection = objectionToSize() { return objection }
@@ -198,7 +201,7 @@ extension RowEvaluation {
             let isOfPresentLife = row.isAlive && generation > firstLife
             let ending = isOfPresentLife ? max(generation, row.generation + 1) : generation
             let outcome = row.merge(MergeRow(generation: ending, deletion: deletion))
-            if outcome.lifeChanged { memory = RowMemory(replaced: memory.replaced, unread: memory.unread) }
+            if outcome.lifeChanged { memory = memory.ofNextLife }
             // Only a type whose edits can revive a deleted row has to keep the values.
             if !row.isAlive { (row.cells, row.counters) = ([:], [:]) }
             return
@@ -267,6 +270,11 @@ extension RowEvaluation {
         memory.forgetUnread(of: row.cells)
         taken.formUnion(row.cells.keys)
     }
+}
+
+extension RowMemory {
+    /// The memory of a row whose life begins or ends.
+    fileprivate var ofNextLife: RowMemory { RowMemory(replaced: replaced, unread: unread, person: person) }
 }
 
 extension MergeRow {

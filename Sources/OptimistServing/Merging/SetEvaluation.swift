@@ -22,11 +22,13 @@ struct SetEvaluation {
 
     /// The rows of one account. Their references, deletes and unique values reach no other account.
     struct Book {
-        let account: String
+        let snapshot: any AccountSnapshot
         let reader: RowReader
         var evaluations: [RowKey: RowEvaluation] = [:]
         /// For rows beyond their first life: the latest life that the push names.
         fileprivate var lives: [RowKey: Int] = [:]
+
+        var account: String { snapshot.account }
     }
 
     /// A row, and the place of its account.
@@ -37,6 +39,9 @@ struct SetEvaluation {
 
     struct Context {
         var schema: Schema
+        var spaceTypes = SpaceTypes()
+        /// The sender. Nil: the operator.
+        var person: String?
         var device: String?
         var origins: Set<String> = []
         var validate: ServingSettings.Validation = { _ in nil }
@@ -67,7 +72,7 @@ struct SetEvaluation {
         self.clock = clock
         books = snapshots.map { snapshot in
             Book(
-                account: snapshot.account,
+                snapshot: snapshot,
                 reader: RowReader(snapshot, schema: context.schema, meter: context.meter))
         }
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
@@ -83,8 +88,9 @@ struct SetEvaluation {
         let rows = try settle()
         verdicts = try operations.indices.map { try verdict(of: $0, rows[operations[$0].book]) }
         putOffTheLargest()
-        changes = try zip(books, rows).map { book, rows in
-            try rows.order.compactMap { try change(of: $0, book.reader, rows) }
+        changes = try zip(books.indices, rows).map { place, rows in
+            let changes = try rows.order.compactMap { try change(of: $0, books[place].reader, rows) }
+            return try indexingMembers(changes, in: place, rows)
         }
     }
 }
@@ -127,7 +133,8 @@ extension SetEvaluation {
         guard let type = context.schema.types[operation.key.type] else {
             return .refused(SetError("invalidArguments", "The schema does not have this type."))
         }
-        if let error = operation.objection ?? context.validate(operation) { return .refused(error) }
+        let objection = try operation.objection ?? context.validate(operation) ?? objectionOfSpace(to: operation)
+        if let objection { return .refused(objection) }
         let (place, key) = (operation.book, operation.key)
         var row =
             try books[place].evaluations[key]
@@ -135,7 +142,9 @@ extension SetEvaluation {
         row.hasOwnClocks = operation.hasOwnClocks
         row.pusher = context.device
         row.read = operation.read
-        let step = row.apply(operation.action, validation: context.rowValidation, texts: context.texts, clock: &clock)
+        let action = settled(operation).action
+        let step = row.apply(action, validation: context.rowValidation, texts: context.texts, clock: &clock)
+        note(&row)
         books[place].evaluations[key] = row
         return step
     }
@@ -159,7 +168,7 @@ extension SetEvaluation {
         fail(unit, Dictionary(rows(of: unit).map { ($0, error) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    private func row(of index: Int) -> Row { Row(book: operations[index].book, key: operations[index].key) }
+    func row(of index: Int) -> Row { Row(book: operations[index].book, key: operations[index].key) }
 
     private func rows(of unit: Int) -> [Row] { units.all[unit].operations.map(row) }
 }
@@ -242,6 +251,11 @@ extension SetEvaluation {
                     if errors[cause.unit]?[row] == nil { errors[cause.unit, default: [:]][row] = error }
                 }
             }
+            if errors.isEmpty {
+                for (place, rows) in settled.enumerated() {
+                    errors.merge(try faultsOfOwners(in: place, rows)) { $0.merging($1) { first, _ in first } }
+                }
+            }
             if errors.isEmpty { return settled }
             for (unit, errors) in errors { fail(unit, errors) }
             try failBlocked()
@@ -259,6 +273,7 @@ extension SetEvaluation {
             rowValidation: context.rowValidation,
             writer: operations.contains { $0.read != nil } ? context.device : nil)
         try apply(place, to: &consequences)
+        try mergeOwnMembers(in: place, &consequences)
         try consequences.settle { book.evaluations[$0]?.entries.contains($1) == true }
         clock = consequences.clock
         return consequences
@@ -282,27 +297,6 @@ extension SetEvaluation {
         }
     }
 
-    private func verdict(of index: Int, _ rows: WorkingRows) throws -> RowVerdict {
-        let key = operations[index].key
-        switch steps[index] {
-        case .refused(var error):
-            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(row(of: index)) }
-            return .refused(error)
-        case .destroyed: return .accepted(won: nil)
-        case .gone: return .gone(try deletion(of: key, rows))
-        case .follow: return try successor(of: key, rows)
-        case .merged(let life, let lost):
-            guard let working = rows.rows[key], working.row.isAlive else { return try successor(of: key, rows) }
-            if working.row.generation != life {
-                var whole = working.row.patch(for: context.origins)
-                whole.unread = working.memory.unread
-                return .accepted(won: whole)
-            }
-            let columns = lost.union(working.altered)
-            return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
-        }
-    }
-
     /// Postpones units whose answers do not fit together with those of other units. Answers can be large because
     /// refusals and lost edits include the server's rows.
     ///
@@ -322,42 +316,6 @@ extension SetEvaluation {
                 verdicts[index] = .refused(later)
             }
         }
-    }
-
-    /// Whether the device needs the server's row to undo its change, because it has deleted its copy or replaced it
-    /// with a later life.
-    private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
-        switch error.type {
-        case "blocked": false
-        case "groupFailed":
-            switch operations[index].action {
-            case .destroy: true
-            case .create(let patch): patch.generation ?? 1 > 1
-            case .update: false
-            }
-        default: true
-        }
-    }
-
-    private func successor(of key: RowKey, _ rows: WorkingRows) throws -> RowVerdict {
-        guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else {
-            return .gone(try deletion(of: key, rows))
-        }
-        return .mergedInto(successor.id)
-    }
-
-    /// How and when the row was deleted. If the server loses the deletion, the device sends it again (L3).
-    private func deletion(of key: RowKey, _ rows: WorkingRows) throws -> Tombstone? {
-        guard let row = try rows.row(key), !row.isAlive else { return nil }
-        return Tombstone(generation: row.generation, clock: row.deletion)
-    }
-
-    /// The server's row, for a device that has to restore it. Nil if the row is not alive.
-    private func current(_ row: Row) throws -> RowPatch? {
-        guard context.schema.types[row.key.type] != nil, let stored = try books[row.book].reader.row(row.key),
-            stored.row.isAlive
-        else { return nil }
-        return stored.patch(for: context.origins)
     }
 
     private func change(of key: RowKey, _ reader: RowReader, _ rows: WorkingRows) throws -> RowChange? {

@@ -134,7 +134,8 @@ extension Exchange {
         let operations = plan.operations
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
-            schema: schema, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
+            schema: schema, spaceTypes: settings.spaceTypes, person: reader.person,
+            device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
             rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
         let evaluation = try SetEvaluation(
             operations, groups: groups, in: context, over: plan.accounts.compactMap { books[$0]?.snapshot },

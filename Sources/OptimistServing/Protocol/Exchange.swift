@@ -9,10 +9,11 @@
 /// RFC 8620.
 struct Exchange {
     let request: Request
+    let reader: Reader
     let settings: ServingSettings
     /// The accounts that the request names and its reader may open, by id.
     var books: [String: Book]
-    /// The spaces that the request names and of which its reader is no longer a member.
+    /// The spaces that the request names and whose members no longer include the reader.
     private let ended: [String: EndedAccess]
     var clock: ServerClock
     var createdIDs: [String: String]
@@ -33,10 +34,11 @@ struct Exchange {
     var pageRoom: Int
 
     init(
-        _ request: Request, over books: [Book], _ ended: [String: EndedAccess] = [:], settings: ServingSettings,
-        clock: ServerClock, texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
+        _ request: Request, of reader: Reader, over books: [Book], _ ended: [String: EndedAccess] = [:],
+        settings: ServingSettings, clock: ServerClock, texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
     ) {
         self.request = request
+        self.reader = reader
         self.settings = settings
         self.books = Dictionary(books.map { ($0.account, $0) }, uniquingKeysWith: { $1 })
         self.ended = ended

@@ -101,14 +101,16 @@ import OptimistCore
         let own = reader.person.flatMap { accounts.contains($0) ? $0 : nil }
         if request.writes {
             let texts = try await matchTexts(of: request, for: caller)
-            return try await store.write(accounts: accounts, as: reader) { opened in
+            let founding = request.spacesToFound(by: settings)
+            return try await store.write(accounts: accounts, as: reader, founding: founding) { opened in
                 let open = opened.open
                 if let own, open[own] == nil { throw StoreError.noAccount }
                 // The time budget starts once the request has the writer.
                 let meter = WorkMeter(self.settings.workBudget, for: caller)
                 for account in open.values { account.meter = meter }
                 try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-                return try self.run(request, over: open.values.map { Book(writing: $0) }, opened.ended, room, texts, meter)
+                return try self.run(
+                    request, of: reader, over: open.values.map { Book(writing: $0) }, opened.ended, room, texts, meter)
             }
         }
         return try await store.read(accounts: accounts, as: reader) { opened in
@@ -118,7 +120,8 @@ import OptimistCore
             let meter = WorkMeter(.unlimited, for: caller)
             for account in open.values { account.meter = meter }
             try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-            return try self.run(request, over: open.values.map { Book($0) }, opened.ended, room, MatchedTexts(), meter)
+            return try self.run(
+                request, of: reader, over: open.values.map { Book($0) }, opened.ended, room, MatchedTexts(), meter)
         }
     }
 
@@ -131,14 +134,15 @@ import OptimistCore
     }
 
     private func run(
-        _ request: Request, over books: [Book], _ ended: [String: EndedAccess], _ room: (any AnswerRoom)?,
-        _ texts: MatchedTexts, _ meter: WorkMeter
+        _ request: Request, of reader: Reader, over books: [Book], _ ended: [String: EndedAccess],
+        _ room: (any AnswerRoom)?, _ texts: MatchedTexts, _ meter: WorkMeter
     ) throws -> Done {
         try meter.look()
         let clock = ServerClock(
             hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
         var exchange = Exchange(
-            request, over: books, ended, settings: settings, clock: clock, texts: texts, meter: meter, room: room)
+            request, of: reader, over: books, ended, settings: settings, clock: clock, texts: texts, meter: meter,
+            room: room)
         try exchange.run()
         hybrid.withLock { exchange.clock.hand(to: &$0) }
         let books = exchange.openedBooks

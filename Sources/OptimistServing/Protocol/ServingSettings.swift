@@ -12,6 +12,9 @@
 
     /// The types and columns that clients may write. The caller must have checked the schema with `Schema.check()`.
     public var schema: Schema
+    /// The names of the engine's own types, which are part of ``schema`` if it lets rows be in spaces. Default: the
+    /// names that devices know.
+    public var spaceTypes: SpaceTypes
     /// Makes the id, a lower-case UUID, of a row if its client did not choose one.
     public var makeRowID: @Sendable () -> String
     /// How many days the server remembers deleted rows. Pass the same number to ``TombstoneSweep``. Default: 90.
@@ -35,9 +38,11 @@
         schema: Schema, makeRowID: @escaping @Sendable () -> String,
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
         workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil },
-        rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil
+        rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil,
+        spaceTypes: SpaceTypes = SpaceTypes()
     ) {
-        self.schema = schema
+        self.schema = spaceTypes.added(to: schema)
+        self.spaceTypes = spaceTypes
         self.makeRowID = makeRowID
         self.tombstoneDays = tombstoneDays
         self.pageRows = max(1, pageRows)

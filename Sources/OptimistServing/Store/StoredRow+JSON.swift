@@ -20,6 +20,7 @@ import OptimistWire
         if let life = memory.mergedLife { object.append("mergedLife", .int(Int64(life))) }
         if let first = memory.firstLife { object.append("firstLife", .int(Int64(first))) }
         if !memory.replaced.isEmpty { object.append("replaced", .map(memory.replaced) { .map($0) { $0.json } }) }
+        if let person = memory.person { object.append("person", .string(person)) }
         return object.isEmpty ? nil : JSON.object(object).bytes
     }
 
@@ -55,6 +56,7 @@ import OptimistWire
         memory.mergedLife = json["mergedLife"]?.int.map(Int.init)
         memory.firstLife = json["firstLife"]?.int.map(Int.init)
         memory.replaced = replaced
+        memory.person = json["person"]?.string
         return true
     }
 }

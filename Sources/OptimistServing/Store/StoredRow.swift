@@ -50,16 +50,20 @@ public import OptimistWire
     public var replaced: [String: [String: ReplacedClock]]
     /// Values that a device overwrote, or deleted with the row, without having read them.
     public var unread: UnreadClocks
+    /// For a member row: the person whose row it is. Never on the wire.
+    public var person: String?
 
     public init(
         mergedInto: String? = nil, mergedLife: Int? = nil, firstLife: Int? = nil,
-        replaced: [String: [String: ReplacedClock]] = [:], unread: UnreadClocks = UnreadClocks()
+        replaced: [String: [String: ReplacedClock]] = [:], unread: UnreadClocks = UnreadClocks(),
+        person: String? = nil
     ) {
         self.mergedInto = mergedInto
         self.mergedLife = mergedLife
         self.firstLife = firstLife
         self.replaced = replaced
         self.unread = unread
+        self.person = person
     }
 }
 

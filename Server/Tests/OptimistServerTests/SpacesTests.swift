@@ -1,0 +1,376 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+@_spi(Internals) import OptimistWire
+import Testing
+
+@testable import OptimistServer
+@_spi(Internals) @testable import OptimistServing
+
+/// Spaces as clients see them: founding, roles, and the end of a membership.
+@Suite(.timeLimit(.minutes(20)))
+struct SpacesTests {
+    typealias Kind = StoresTests.Kind
+
+    private static let people = ["ann", "bob", "eve"]
+    private static let space = RowKey.id(0xABC)
+    private static let account = SpaceAccount.id(ofSpace: space) ?? ""
+    private static let annRow = RowKey.id(0xA)
+    private static let bobRow = RowKey.id(0xB)
+
+    private let place: StorePlace
+
+    init() throws { place = try StorePlace() }
+
+    // MARK: - The server
+
+    private static var schema: Schema {
+        var schema = Schema.projects
+        schema.types["List"]?.columns["space"] = ColumnSchema(.ref)
+        schema.types["List"]?.space = .own("space")
+        schema.types["Todo"]?.space = .of("listId")
+        schema.types["Memo"] = TypeSchema(columns: ["text": ColumnSchema(.string)])
+        return schema
+    }
+
+    /// A server with one space, and its clients.
+    private struct Server {
+        let store: any SyncStore
+        let service: JMAPService
+        let types: SpaceTypes
+
+        func send(_ calls: [Invocation], as person: String, push: Int64? = nil) async throws -> [Invocation] {
+            let request = Request(methodCalls: calls, device: push == nil ? nil : "device\(person)", push: push)
+            let outcome = try await service.answer(request.json.bytes, as: .person(person))
+            return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
+        }
+
+        func call(_ name: String, _ arguments: JSONObject, in account: String = SpacesTests.account) -> Invocation {
+            var arguments = arguments
+            arguments["accountId"] = .string(account)
+            return Invocation(name, arguments, callID: "0")
+        }
+
+        /// The refusals of one call, or the method's error, by the client's id.
+        func refusals(_ answer: Invocation) throws -> [String: String] {
+            guard let set = SetAnswer(json: answer.arguments) else {
+                return ["": try #require(answer.arguments["type"]?.string)]
+            }
+            let all = set.notCreated + set.notUpdated + set.notDestroyed
+            return Dictionary(all.map { ($0.id, $0.error.type) }, uniquingKeysWith: { $1 })
+        }
+
+        func set(
+            _ type: String, _ arguments: JSONObject, as person: String, in account: String = SpacesTests.account
+        ) async throws -> [String: String] {
+            try refusals(try await send([call("\(type)/set", arguments, in: account)], as: person)[0])
+        }
+
+        func member(_ role: String, name: String = "n") -> JSON {
+            ["space": .string(SpacesTests.space), "name": .string(name), "role": .string(role)]
+        }
+
+        func found(by person: String = "ann", _ id: String = SpacesTests.annRow) async throws -> [String: String] {
+            try await set(types.member, ["create": [id: member("owner")]], as: person)
+        }
+
+        /// Makes a person a member, as an accepted invitation does.
+        func admit(_ person: String, _ role: Role, row: String = SpacesTests.bobRow) async throws {
+            let member = types.member
+            try await store.write(account: SpacesTests.account, as: .operator) { account in
+                var merged = MergeRow(generation: 1)
+                for (column, value) in ["space": SpacesTests.space, "name": "n", "role": role.rawValue] {
+                    merged.cells[column] = Cell(.string(value), .at(-1))
+                }
+                var change = RowChange(
+                    key: RowKey(member, row), row: merged, memory: RowMemory(person: person), bornSeq: nil,
+                    droppedEntries: [], addedEntries: [])
+                change.membership = MembershipChange(person: person, memberID: row, role: role, end: nil)
+                _ = try account.append([change], day: 1)
+            }
+        }
+
+        func memberships() async throws -> [String: Role] {
+            try await store.read(account: SpacesTests.account, as: .operator) { account in
+                Dictionary(uniqueKeysWithValues: try account.members().map { ($0.person, $0.role) })
+            }
+        }
+
+        func rows(_ type: String, in account: String = SpacesTests.account) async throws -> Int {
+            try await store.read(account: account, as: .operator) { try $0.livingCount(type: type) }
+        }
+    }
+
+    private func server(_ kind: Kind, types: SpaceTypes = SpaceTypes()) async throws -> Server {
+        let settings = ServingSettings(
+            schema: Self.schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
+            spaceTypes: types)
+        let store: any SyncStore =
+            switch kind {
+            case .durable: try await place.open(epoch: "e1", schema: Self.schema, accounts: Self.people)
+            case .inMemory: InMemorySyncStore(accounts: Self.people, epoch: "e1")
+            }
+        let service = JMAPService(store: store, settings: settings, now: { Date(timeIntervalSince1970: 1_800_000_000) })
+        return Server(store: store, service: service, types: types)
+    }
+
+    private static func list(_ space: String?) -> JSON {
+        ["name": "l", "space": space.map(JSON.string) ?? .null]
+    }
+
+    private static func lists(_ number: Int, _ space: String? = SpacesTests.space) -> JSONObject {
+        ["create": [RowKey.list(number).id: list(space)]]
+    }
+
+    // MARK: - Founding
+
+    @Test(arguments: Kind.allCases)
+    func `P10 the first member row founds a space, in the push that fills it`(kind: Kind) async throws {
+        let server = try await server(kind)
+        let answers = try await server.send(
+            [
+                server.call("List/set", Self.lists(1)),
+                server.call("\(server.types.member)/set", ["create": [Self.annRow: server.member("owner")]]),
+                server.call(
+                    "\(server.types.space)/set",
+                    ["create": [Self.space: ["name": "Home", "member": .string(Self.annRow)]]],
+                    in: "ann"),
+            ], as: "ann", push: 1)
+        #expect(try answers.map { try server.refusals($0) } == [[:], [:], [:]])
+        #expect(try await server.memberships() == ["ann": .owner])
+        #expect(try await server.rows("List") == 1)
+        #expect(try await server.rows(server.types.space, in: "ann") == 1)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `rows wait for the member row that founds their space`(kind: Kind) async throws {
+        let server = try await server(kind)
+        #expect(try await server.set("List", Self.lists(1), as: "ann") == ["": "accountNotFound"])
+        let member = server.call("\(server.types.member)/set", ["create": [Self.annRow: ["role": "owner"]]])
+        let answers = try await server.send([server.call("List/set", Self.lists(1)), member], as: "ann", push: 1)
+        #expect(
+            try answers.map { try server.refusals($0) } == [
+                [RowKey.list(1).id: "blocked"], [Self.annRow: "crossesSpaces"],
+            ])
+        #expect(try await server.store.accounts(after: nil, limit: 9) == Self.people)
+        #expect(try await server.found() == [:])
+        #expect(try await server.set("List", Self.lists(1), as: "ann") == [:])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `P10 a founder must be an owner`(kind: Kind) async throws {
+        let server = try await server(kind)
+        for role in ["writer", "admin"] {
+            let create: JSONObject = ["create": [Self.annRow: server.member(role)]]
+            #expect(try await server.set(server.types.member, create, as: "ann") == [Self.annRow: "lastOwner"])
+        }
+        #expect(try await server.store.accounts(after: nil, limit: 9) == Self.people)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a second member row of a person is merged into the first, and changes no role`(
+        kind: Kind
+    ) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        try await server.admit("bob", .writer)
+        let second = RowKey.id(0xB2)
+        for _ in 0..<2 {
+            let create: JSONObject = ["create": [second: server.member("owner", name: "Bob")]]
+            let answers = try await server.send(
+                [server.call("\(server.types.member)/set", create)], as: "bob", push: 1)
+            #expect(try server.refusals(answers[0]) == [:])
+            #expect(try await server.memberships() == ["ann": .owner, "bob": .writer])
+            #expect(try await server.rows(server.types.member) == 2)
+        }
+        let row = try await server.store.read(account: Self.account, as: .operator) {
+            try $0.rows(type: server.types.member, ids: [second, Self.bobRow])
+        }
+        #expect(row[second]?.memory.mergedInto == Self.bobRow)
+        #expect(row[Self.bobRow]?.row.cells["name"]?.value == "Bob")
+        #expect(row[Self.bobRow]?.row.cells["role"]?.value == "writer")
+        // Neither row is a way to another role.
+        for id in [second, Self.bobRow] {
+            let update: JSONObject = ["update": [id: ["role": "owner"]]]
+            #expect(try await server.set(server.types.member, update, as: "bob") == [id: "roleForbids"])
+            let create: JSONObject = ["create": [id: server.member("owner")]]
+            _ = try await server.send([server.call("\(server.types.member)/set", create)], as: "bob", push: 2)
+        }
+        #expect(try await server.memberships() == ["ann": .owner, "bob": .writer])
+    }
+
+    @Test func `the engine's types are ordinary layouts under other names`() async throws {
+        let types = SpaceTypes(space: "place", member: "crew", invitation: "ticket")
+        let server = try await server(.inMemory, types: types)
+        #expect(server.service.schema.types.keys.sorted() == ["List", "Memo", "Todo", "crew", "place", "ticket"])
+        #expect(try await server.found() == [:])
+        #expect(try await server.memberships() == ["ann": .owner])
+        #expect(throws: Never.self) { try server.service.schema.check() }
+    }
+
+    @Test func `a schema without spaces stays as the app wrote it`() {
+        let settings = ServingSettings(schema: .projects, makeRowID: { "" })
+        #expect(settings.schema == .projects)
+    }
+
+    // MARK: - Roles
+
+    @Test(arguments: Kind.allCases, [Role.owner, .writer, .reader])
+    func `P6 the server decides by the role who may write a row`(kind: Kind, role: Role) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        #expect(try await server.set("List", Self.lists(1), as: "ann") == [:])
+        try await server.admit("bob", role)
+        let (member, list, new) = (server.types.member, RowKey.list(1).id, RowKey.list(2).id)
+        func allowed(_ roles: Set<Role>, _ id: String) -> [String: String] {
+            roles.contains(role) ? [:] : [id: "roleForbids"]
+        }
+        let writers: Set<Role> = [.owner, .writer]
+        #expect(try await server.set("List", Self.lists(2), as: "bob") == allowed(writers, new))
+        let rename: JSONObject = ["update": [list: ["name": "n"]]]
+        #expect(try await server.set("List", rename, as: "bob") == allowed(writers, list))
+        #expect(try await server.set("List", ["destroy": [.string(list)]], as: "bob") == allowed(writers, list))
+        let invitation: JSONObject = ["create": [new: ["space": .string(Self.space), "role": "reader"]]]
+        #expect(try await server.set(server.types.invitation, invitation, as: "bob") == allowed([.owner], new))
+        for column in ["name", "role"] {
+            let update: JSONObject = ["update": [Self.annRow: [column: "reader"]]]
+            let result = try await server.set(member, update, as: "bob")
+            #expect(result == allowed([.owner], Self.annRow))
+        }
+        #expect(try await server.set(member, ["update": [Self.bobRow: ["name": "B"]]], as: "bob") == [:])
+        let own = try await server.set(member, ["update": [Self.bobRow: ["role": "writer"]]], as: "bob")
+        #expect(own == (role == .owner ? [Self.bobRow: "lastOwner"] : [Self.bobRow: "roleForbids"]))
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `P6 a row that the role forbids is refused with the server's row, and its group once`(
+        kind: Kind
+    ) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        _ = try await server.set("List", Self.lists(1), as: "ann")
+        try await server.admit("bob", .reader)
+        let list = RowKey.list(1).id
+        let update = server.call(
+            "List/set", ["update": [list: ["name": "x"]], "create": [RowKey.list(2).id: ["name": "y"]]])
+        let request = Request(
+            methodCalls: [update, server.call("Memo/set", ["create": [RowKey.id(7): ["text": "z"]]], in: "bob")],
+            device: "deviceBB", push: 1,
+            groups: [[RowKey.list(1).description, RowKey("Memo", RowKey.id(7)).description]])
+        let outcome = try await server.service.answer(request.json.bytes, as: .person("bob"))
+        let answers = try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
+        let refused = try #require(SetAnswer(json: answers[0].arguments))
+        let error = try #require(refused.notUpdated.first?.error)
+        #expect(error.type == "roleForbids")
+        #expect(answers[0].arguments["notUpdated"]?[list]?["current"]?["name"] == "l")
+        #expect(try server.refusals(answers[1]) == [RowKey.id(7): "groupFailed"])
+        #expect(try await server.rows("Memo", in: "bob") == 0)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a row is in the account that its space column names`(kind: Kind) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        let (one, two) = (RowKey.list(1).id, RowKey.list(2).id)
+        for space in [nil, RowKey.id(0xDEF)] {
+            #expect(try await server.set("List", Self.lists(1, space), as: "ann") == [one: "crossesSpaces"])
+        }
+        let memo = try await server.set("Memo", ["create": [one: ["text": "m"]]], as: "ann")
+        #expect(memo == [one: "crossesSpaces"])
+        #expect(try await server.set("List", Self.lists(1), as: "ann", in: "ann") == [one: "crossesSpaces"])
+        #expect(try await server.set("List", Self.lists(2, nil), as: "ann", in: "ann") == [:])
+        let move: JSONObject = ["update": [two: ["space": .string(Self.space)]]]
+        #expect(try await server.set("List", move, as: "ann", in: "ann") == [two: "crossesSpaces"])
+        let member: JSONObject = ["create": [Self.bobRow: ["name": "n", "role": "owner"]]]
+        let refused = try await server.set(server.types.member, member, as: "ann", in: "ann")
+        #expect(refused == [Self.bobRow: "crossesSpaces"])
+    }
+
+    // MARK: - Owners and the end
+
+    @Test(arguments: Kind.allCases)
+    func `P10 the last owner cannot leave or give up the role while others are members`(kind: Kind) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        try await server.admit("bob", .writer)
+        let member = server.types.member
+        let leave: JSONObject = ["destroy": [.string(Self.annRow)]]
+        #expect(try await server.set(member, leave, as: "ann") == [Self.annRow: "lastOwner"])
+        let lower: JSONObject = ["update": [Self.annRow: ["role": "reader"]]]
+        #expect(try await server.set(member, lower, as: "ann") == [Self.annRow: "lastOwner"])
+        // Judged after the whole push: the order of the two roles does not matter.
+        let transfer: JSONObject = ["update": [Self.annRow: ["role": "reader"], Self.bobRow: ["role": "owner"]]]
+        #expect(try await server.set(member, transfer, as: "ann") == [:])
+        #expect(try await server.memberships() == ["ann": .reader, "bob": .owner])
+        #expect(try await server.set(member, leave, as: "ann") == [:])
+        #expect(try await server.memberships() == ["bob": .owner])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `P8 after a removal every call of the person is answered with its reason and transaction`(
+        kind: Kind
+    ) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        try await server.admit("bob", .owner)
+        let member = server.types.member
+        _ = try await server.set("List", Self.lists(1), as: "bob")
+        #expect(try await server.set(member, ["destroy": [.string(Self.bobRow)]], as: "ann") == [:])
+        let calls = [
+            server.call("List/get", ["ids": .null]), server.call("List/changes", ["sinceState": "e1.0"]),
+            server.call("List/set", Self.lists(2)),
+            server.call("\(member)/set", ["create": [RowKey.id(0xB2): server.member("owner")]]),
+        ]
+        for push in [nil, Int64(1)] {
+            for answer in try await server.send(calls, as: "bob", push: push) {
+                #expect(answer.name == "error" && answer.arguments["type"] == "accessEnded")
+                #expect(answer.arguments["reason"] == "removed" && answer.arguments["at"] == 4)
+            }
+        }
+        #expect(try await server.rows("List") == 1)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `P10 a space without members has ended, and is not founded again`(kind: Kind) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        try await server.admit("bob", .writer)
+        let member = server.types.member
+        _ = try await server.set(member, ["destroy": [.string(Self.bobRow)]], as: "bob")
+        let left = try await server.send([server.call("List/get", ["ids": .null])], as: "bob")
+        #expect(left[0].arguments["reason"] == "left")
+        #expect(try await server.set(member, ["destroy": [.string(Self.annRow)]], as: "ann") == [:])
+        let ended = try await server.send([server.call("List/get", ["ids": .null])], as: "ann")
+        #expect(ended[0].arguments["reason"] == "deleted")
+        #expect(try await server.found(by: "ann", RowKey.id(0xA2)) == ["": "accessEnded"])
+        #expect(try await server.found(by: "eve", RowKey.id(0xE)) == ["": "accountNotFound"])
+        #expect(try await server.memberships().isEmpty)
+    }
+
+    // MARK: - Strangers
+
+    @Test(arguments: Kind.allCases)
+    func `P7 a stranger gets the same answers for a space as for a missing account`(kind: Kind) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        _ = try await server.set("List", Self.lists(1), as: "ann")
+        let none = try #require(SpaceAccount.id(ofSpace: RowKey.id(0xDEF)))
+        func answers(_ account: String, push: Int64?) async throws -> [Invocation] {
+            let calls = [
+                server.call("List/get", ["ids": .null], in: account),
+                server.call("List/changes", ["sinceState": "e1.0"], in: account),
+                server.call("List/set", Self.lists(2), in: account),
+                server.call(
+                    "\(server.types.member)/set", ["update": [Self.annRow: ["role": "reader"]]], in: account),
+            ]
+            return try await server.send(calls, as: "eve", push: push)
+        }
+        for push in [nil, Int64(1)] {
+            let found = try await answers(Self.account, push: push)
+            #expect(found == (try await answers(none, push: push)))
+            #expect(found.allSatisfy { $0.arguments["type"] == "accountNotFound" })
+        }
+        #expect(try await server.found(by: "eve", RowKey.id(0xE)) == ["": "accountNotFound"])
+        #expect(try await server.memberships() == ["ann": .owner])
+    }
+}

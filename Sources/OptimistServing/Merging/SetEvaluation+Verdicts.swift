@@ -1,0 +1,63 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+@_spi(Internals) import OptimistWire
+
+/// The answers to the operations, once it is known how all rows end.
+extension SetEvaluation {
+    func verdict(of index: Int, _ rows: WorkingRows) throws -> RowVerdict {
+        let key = operations[index].key
+        switch steps[index] {
+        case .refused(var error):
+            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(row(of: index)) }
+            return .refused(error)
+        case .destroyed: return .accepted(won: nil)
+        case .gone: return .gone(try deletion(of: key, rows))
+        case .follow: return try successor(of: key, rows)
+        case .merged(let life, let lost):
+            guard let working = rows.rows[key], working.row.isAlive else { return try successor(of: key, rows) }
+            if working.row.generation != life {
+                var whole = working.row.patch(for: context.origins)
+                whole.unread = working.memory.unread
+                return .accepted(won: whole)
+            }
+            let columns = lost.union(working.altered)
+            return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+        }
+    }
+
+    /// Whether the device needs the server's row to undo its change, because it has deleted its copy or replaced it
+    /// with a later life.
+    private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
+        switch error.type {
+        case "blocked": false
+        case "groupFailed":
+            switch operations[index].action {
+            case .destroy: true
+            case .create(let patch): patch.generation ?? 1 > 1
+            case .update: false
+            }
+        default: true
+        }
+    }
+
+    private func successor(of key: RowKey, _ rows: WorkingRows) throws -> RowVerdict {
+        guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else {
+            return .gone(try deletion(of: key, rows))
+        }
+        return .mergedInto(successor.id)
+    }
+
+    /// How and when the row was deleted. If the server loses the deletion, the device sends it again (L3).
+    private func deletion(of key: RowKey, _ rows: WorkingRows) throws -> Tombstone? {
+        guard let row = try rows.row(key), !row.isAlive else { return nil }
+        return Tombstone(generation: row.generation, clock: row.deletion)
+    }
+
+    /// The server's row, for a device that has to restore it. Nil if the row is not alive.
+    private func current(_ row: Row) throws -> RowPatch? {
+        guard context.schema.types[row.key.type] != nil, let stored = try books[row.book].reader.row(row.key),
+            stored.row.isAlive
+        else { return nil }
+        return stored.patch(for: context.origins)
+    }
+}

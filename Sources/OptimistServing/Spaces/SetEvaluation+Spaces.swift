@@ -1,0 +1,112 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+@_spi(Internals) import OptimistWire
+
+extension SetEvaluation {
+    private var rules: SpaceRules { SpaceRules(schema: context.schema, types: context.spaceTypes) }
+
+    /// Why the reader may not write a row. Nil: the reader may.
+    func objectionOfSpace(to operation: RowOperation) throws -> SetError? {
+        let rules = rules
+        guard rules.areNeeded else { return nil }
+        let book = books[operation.book]
+        let isMember = operation.key.type == context.spaceTypes.member
+        return rules.objection(
+            to: SpaceRules.Write(
+                operation: operation, account: book.account, access: book.snapshot.access,
+                owner: isMember ? try book.reader.row(operation.key)?.memory.person : nil, person: context.person))
+    }
+
+    /// The operation as it is merged.
+    func settled(_ operation: RowOperation) -> RowOperation {
+        rules.withoutOwnRole(operation, of: books[operation.book].snapshot.access)
+    }
+
+    /// Notes whose member row it is. The person comes from the request's token, never from the row.
+    func note(_ row: inout RowEvaluation) {
+        guard row.key.type == context.spaceTypes.member, row.memory.person == nil, row.row.isAlive,
+            let person = context.person
+        else { return }
+        row.noteOwner(person)
+    }
+
+    // MARK: - One row for each member
+
+    /// Makes the second member row of a person one with the first.
+    func mergeOwnMembers(in place: Int, _ consequences: inout Consequences) throws {
+        guard rules.areNeeded, let person = context.person else { return }
+        let type = context.spaceTypes.member
+        var first = books[place].snapshot.access.membership.map { RowKey(type, $0.memberID) }
+        for key in consequences.rows.order where key.type == type && key != first {
+            guard let working = consequences.rows.rows[key], working.row.isAlive, working.memory.person == person
+            else { continue }
+            if let first, try consequences.rows.row(first)?.isAlive == true {
+                try consequences.merge(key, into: first, working.cause)
+            } else {
+                first = key
+            }
+        }
+    }
+
+    // MARK: - After the whole push
+
+    /// The roles of an account's members after the push, by person. Nil: the push changes no member row.
+    private func rolesAfter(_ place: Int, _ rows: WorkingRows) throws -> [String: Role]? {
+        guard rules.areNeeded else { return nil }
+        let changed = rows.order.filter { $0.type == context.spaceTypes.member }
+        guard !changed.isEmpty || books[place].snapshot.access == .founding else { return nil }
+        let former = try books[place].snapshot.members()
+        var roles = Dictionary(former.map { ($0.person, $0.role) }, uniquingKeysWith: { $1 })
+        let ids = Set(former.map(\.memberID))
+        let present = changed.compactMap { rows.rows[$0] }.filter(\.row.isAlive)
+        for key in changed where ids.contains(key.id) && rows.rows[key]?.row.isAlive == false {
+            if let person = rows.rows[key]?.memory.person { roles[person] = nil }
+        }
+        for member in present {
+            if let person = member.memory.person { roles[person] = member.row.role }
+        }
+        return roles
+    }
+
+    /// The units that would leave a space without an owner, or that write to a missing space.
+    func faultsOfOwners(in place: Int, _ rows: WorkingRows) throws -> [Int: [Row: SetError]] {
+        guard let roles = try rolesAfter(place, rows) else { return [:] }
+        let members = operations.filter { $0.book == place && $0.key.type == context.spaceTypes.member }
+        if roles.isEmpty, books[place].snapshot.access == .founding {
+            let error = SetError(
+                "blocked", "The space does not exist yet.",
+                blockedBy: Set(members.map(\.key.description)).sorted())
+            return faults(error, of: operations.filter { $0.book == place })
+        }
+        if roles.isEmpty || roles.values.contains(.owner) { return [:] }
+        return faults(SetError("lastOwner", "The space would have members, but no owner."), of: members)
+    }
+
+    private func faults(_ error: SetError, of operations: [RowOperation]) -> [Int: [Row: SetError]] {
+        var faults: [Int: [Row: SetError]] = [:]
+        for operation in operations {
+            guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
+            faults[unit, default: [:]][Row(book: operation.book, key: operation.key)] = error
+        }
+        return faults
+    }
+
+    /// The changes with the effect of the member rows among them.
+    func indexingMembers(_ changes: [RowChange], in place: Int, _ rows: WorkingRows) throws -> [RowChange] {
+        guard let roles = try rolesAfter(place, rows) else { return changes }
+        return changes.map { change in
+            guard change.key.type == context.spaceTypes.member, let person = change.memory.person,
+                change.row.isAlive || change.memory.mergedInto == nil
+            else { return change }
+            var change = change
+            change.membership = MembershipChange(
+                person: person, memberID: change.key.id, role: change.row.role,
+                end: change.row.isAlive ? nil : roles.isEmpty ? .deleted : person == context.person ? .left : .removed)
+            return change
+        }
+    }
+}
+
+extension MergeRow {
+    fileprivate var role: Role { Role(text: cells[SpaceTypes.role]?.value.string) }
+}

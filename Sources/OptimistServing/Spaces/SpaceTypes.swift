@@ -1,0 +1,65 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+@_spi(Internals) import OptimistWire
+
+/// The engine's row types, which sync like the app's types: a person's spaces, and the members and invitations of
+/// each space.
+@_spi(Internals) public struct SpaceTypes: Hashable, Sendable {
+    /// In the person's own account: the spaces that the person uses. A row's id is the id of its space.
+    public var space: String
+    /// In a space: a row for each member.
+    public var member: String
+    /// In a space: the open invitations.
+    public var invitation: String
+
+    public init(
+        space: String = "optimist_space", member: String = "optimist_member",
+        invitation: String = "optimist_invitation"
+    ) {
+        self.space = space
+        self.member = member
+        self.invitation = invitation
+    }
+
+    /// The schema with these types, if it lets rows be in spaces. Other schemas are unchanged.
+    func added(to schema: Schema) -> Schema {
+        guard schema.types.values.contains(where: { $0.space != nil }) else { return schema }
+        var schema = schema
+        let name = ColumnSchema(.string, maxBytes: Self.maxNameBytes)
+        schema.types[space] = TypeSchema(columns: ["name": name, "member": ColumnSchema(.string, maxBytes: 36)])
+        var members = TypeSchema(columns: ["space": ColumnSchema(.ref), "name": name, Self.role: ColumnSchema(.string)])
+        members.space = .own("space")
+        schema.types[member] = members
+        var invitations = TypeSchema(columns: [
+            "space": ColumnSchema(.ref), Self.role: ColumnSchema(.string), "label": name,
+            "endsAt": ColumnSchema(.date), "uses": ColumnSchema(.int), "used": ColumnSchema(.int),
+            "hash": ColumnSchema(.data),
+        ])
+        invitations.space = .own("space")
+        schema.types[invitation] = invitations
+        return schema
+    }
+
+    /// The column with the role, in both types of a space.
+    static let role = "role"
+    private static let maxNameBytes = 1_000
+}
+
+/// The account of a space is named after the space's id.
+@_spi(Internals) public enum SpaceAccount {
+    /// The account of a space, or nil if `space` is not a row id.
+    public static func id(ofSpace space: String) -> String? {
+        RowID.isValid(space) ? "s" + space.filter { $0 != "-" } : nil
+    }
+
+    /// The space of an account, or nil if it is not a space's account.
+    static func space(of account: String) -> String? {
+        guard account.utf8.first == UInt8(ascii: "s"), account.utf8.count == 33 else { return nil }
+        var space = ""
+        for (index, digit) in account.dropFirst().enumerated() {
+            if [8, 12, 16, 20].contains(index) { space += "-" }
+            space.append(digit)
+        }
+        return RowID.isValid(space) ? space : nil
+    }
+}
