@@ -83,7 +83,7 @@ extension Schema {
     // MARK: - Unknown members
 
     private static let members: Set = ["id", "version", "minClientVersion", "types"]
-    private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was"]
+    private static let typeMembers: Set = ["@unique", "@editWins", "@minClientVersion", "@was", "@space"]
     private static let columnMembers = ColumnRules.members.union([
         "type", "required", "maxBytes", "to", "onDelete", "was",
     ])

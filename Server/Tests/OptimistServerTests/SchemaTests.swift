@@ -31,6 +31,7 @@ struct SchemaTests {
     @Test(arguments: [
         #","b":{"type":"counter"}"#, #","b":{"type":"ref","to":"T","onDelete":"cascade"}"#, #","@editWins":true"#,
         #","@unique":[{"columns":["a"],"onCollision":"mergeInto"}],"@minClientVersion":1"#,
+        #","s":{"type":"ref"},"@space":{"column":"s"}"#,
     ])
     func `every supported feature is accepted`(columns: String) {
         #expect(refusal(schema(columns)) == nil)

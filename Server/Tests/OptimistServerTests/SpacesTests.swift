@@ -13,9 +13,9 @@ struct SpacesTests {
     typealias Kind = StoresTests.Kind
 
     private static let people = ["ann", "bob", "eve"]
-    private static let space = RowKey.id(0xABC)
-    private static let account = SpaceAccount.id(ofSpace: space) ?? ""
-    private static let annRow = RowKey.id(0xA)
+    static let space = RowKey.id(0xABC)
+    static let account = SpaceAccount.id(ofSpace: space) ?? ""
+    static let annRow = RowKey.id(0xA)
     private static let bobRow = RowKey.id(0xB)
 
     private let place: StorePlace
@@ -24,7 +24,7 @@ struct SpacesTests {
 
     // MARK: - The server
 
-    private static var schema: Schema {
+    static var schema: Schema {
         var schema = Schema.projects
         schema.types["List"]?.columns["space"] = ColumnSchema(.ref)
         schema.types["List"]?.space = .own("space")
@@ -114,7 +114,7 @@ struct SpacesTests {
         return Server(store: store, service: service, types: types)
     }
 
-    private static func list(_ space: String?) -> JSON {
+    static func list(_ space: String?) -> JSON {
         ["name": "l", "space": space.map(JSON.string) ?? .null]
     }
 
