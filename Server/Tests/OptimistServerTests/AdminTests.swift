@@ -40,7 +40,8 @@ struct AdminTests {
             let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .connectTimeout(HTTPSide.patience)
                 .connect(host: "127.0.0.1", port: try #require(try await server.adminPort)).get()
-            try await channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHo")).get()
+            // On a slow machine the server has already closed the connection, and the write fails.
+            try? await channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHo")).get()
             try await channel.closeFuture.get()
         }
     }
