@@ -43,7 +43,7 @@ struct History {
         write.deleted = Set(before.keys.filter { after[$0] == nil || reborn.contains($0) })
         for name in write.deleted {
             write.replaced[name] = before[name]
-            let sent = log.versions(of: name).first { write.showed($0.row) }?.position ?? 0
+            let sent = log.versions(of: name).first { hasSent($0.row, of: write) }?.position ?? 0
             // After a restore, the device or the server may not know this life.
             if !log.hasGoneBack, !restored.contains(device) { write.read[name] = max(write.read[name] ?? 0, sent) }
         }
@@ -56,6 +56,16 @@ struct History {
             byRow[name, default: []].append(writes.count - 1)
         }
         return writes.count - 1
+    }
+
+    /// Whether a served row has a text that a write replaced or deleted, and that only its device wrote to the row. Two
+    /// devices may create the same row with the same text.
+    private func hasSent(_ served: ServedRow, of write: Write) -> Bool {
+        (write.replaced[served.name] ?? [:]).contains { column, value in
+            let cell = Cell(row: served.name, column: column, value: value)
+            return cell.isText && served.values?[column] == .some(value)
+                && writers(of: cell).allSatisfy { $0.write.device == write.device }
+        }
     }
 
     mutating func returned(_ number: Int) { writes[number].hasReturned = true }
@@ -103,13 +113,6 @@ struct History {
 extension History.Write {
     /// Whether the device of the other write may not have known of this write.
     func isApart(from other: History.Write) -> Bool { device != other.device || isForgotten }
-
-    /// Whether this write replaced or deleted a text of a served row.
-    func showed(_ served: ServedRow) -> Bool {
-        (replaced[served.name] ?? [:]).contains { column, value in
-            Cell(row: served.name, column: column, value: value).isText && served.values?[column] == .some(value)
-        }
-    }
 
     fileprivate mutating func note(_ new: Values, of row: RowName, instead old: Values?) {
         var changed = old.map { old in new.filter { old[$0.key] != .some($0.value) } } ?? new
