@@ -15,7 +15,7 @@ extension Consequences {
     /// Finds the rows that collide, and merges them if the index says so. Returns true if rows were merged: everything
     /// must then be checked again.
     ///
-    /// - Parameter isPushed: Whether an operation gave the row this entry. False: the server did.
+    /// - Parameter isPushed: Whether an operation gave the row this entry. False: the server gave the row this entry.
     mutating func settleCollisions(_ isPushed: (RowKey, IndexEntry) -> Bool) throws -> Bool {
         let collisions = try collisions()
         try findReferences(to: collisions)

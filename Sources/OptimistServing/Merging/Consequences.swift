@@ -22,7 +22,8 @@ struct Consequences {
     private let writer: String?
     private var named: Set<RowKey> = []
 
-    /// The most rows of an account that the deletes of one push may delete or change without naming them.
+    /// The most rows of an account that the deletes of one push may delete or change in addition to the rows that the
+    /// push names.
     static let maxSpread = 100_000
 
     init(
@@ -71,8 +72,8 @@ struct Consequences {
         try checkRestrictions()
     }
 
-    /// The pushing device's reads of rows outside its push: none, not even of its own values. Nil: it does not report
-    /// reads.
+    /// What the pushing device has read of rows outside its push: nothing, not even its own values. Nil: the device
+    /// does not report what it has read.
     var read: ColumnClocks? { writer == nil ? nil : ColumnClocks() }
 
     /// The device whose own values in a row count as read, because its push names the row.
@@ -127,7 +128,7 @@ extension Consequences {
         }
     }
 
-    /// Counts the rows before reading them.
+    /// Counts the referring rows before it reads them.
     private mutating func spreadDeletes() throws {
         let targets = dead
         dead = []
@@ -162,8 +163,8 @@ extension Consequences {
         }
     }
 
-    /// Deletes a row together with the row that it refers to. No edit of the row counts as later than this delete, even
-    /// if edits win in its type.
+    /// Deletes a row because the row that it refers to is deleted. No edit of the row counts as later than this delete,
+    /// even if edits win in its type.
     private mutating func delete(_ key: RowKey, with target: RowKey, _ cause: WorkingRow.Cause) throws {
         guard let row = try rows.row(key), row.isAlive else { return }
         let keepsCells = rows.schema.types[key.type]?.editWins == true
@@ -268,7 +269,7 @@ extension MergeRow {
     ///
     /// If one transaction wrote a column in both rows, the clocks are equal and this row's value stays, because devices
     /// already have it under that clock. Counters add up: each total of the other row remains a separate entry, named
-    /// after the row that it was counted for, so that it is recognised after further merges.
+    /// after the row that it was counted for, so that the entry is recognised after further merges.
     func part(of other: MergeRow, of key: RowKey) -> MergeRow {
         var part = MergeRow(
             generation: generation, cells: other.cells.filter { $0.value.clock != cells[$0.key]?.clock })

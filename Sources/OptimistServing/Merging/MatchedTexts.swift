@@ -4,14 +4,14 @@
 
 /// Caches whether the texts of a request match the patterns of their columns.
 ///
-/// The service matches them before the transaction, so that other writes do not wait. The evaluation matches the
-/// others, for example a text that a result reference supplies.
+/// The service matches texts before the transaction, so that other writes do not wait. The evaluation matches the
+/// remaining texts, for example a text that a result reference supplies.
 struct MatchedTexts: Sendable {
     private var known: [TextPattern: [IndexKey: Bool]] = [:]
 
     static let workPerStep = 512
 
-    /// Matches a value against its column's pattern, if there is one, and returns the number of steps.
+    /// Matches a value against its column's pattern, if the column has a pattern, and returns the number of steps.
     @discardableResult
     mutating func match(_ value: JSON, of column: ColumnSchema?, _ meter: WorkMeter?) throws -> Int {
         guard let pattern = column?.rules.pattern, let text = value.string else { return 0 }
@@ -24,7 +24,7 @@ struct MatchedTexts: Sendable {
         return steps
     }
 
-    /// Whether a text matches. A new text is matched now, without being counted.
+    /// Whether a text matches. A text that is not in the cache is matched now, and no meter counts the work.
     func isMatch(_ pattern: TextPattern, _ text: String) -> Bool {
         known[pattern]?[IndexKey(text)] ?? pattern.matches(text)
     }

@@ -59,7 +59,7 @@ extension RowEvaluation {
         return missing.first.map { refused("invalidProperties", "The column \"\($0)\" is required.", missing) }
     }
 
-    /// The given columns count as changed.
+    /// Checks the row as if the given columns had also changed.
     func objection(by validation: RowValidation, alsoOf columns: Set<String> = []) -> SetError? {
         validation.objection(to: row, at: key, of: type, taken: taken.union(columns))
     }
@@ -68,7 +68,7 @@ extension RowEvaluation {
 }
 
 extension RowValidation {
-    /// A row that took no value, such as one in a repeated push, is not checked.
+    /// A row that took no value, such as a row in a repeated push, is not checked.
     func objection(to row: MergeRow, at key: RowKey, of type: TypeSchema, taken: Set<String>) -> SetError? {
         guard row.isAlive, !taken.isEmpty, checks(key.type) else { return nil }
         let checked = CheckedRow(type: key.type, id: key.id, values: row.shown(as: type), changed: taken)

@@ -16,7 +16,8 @@ struct RowEvaluation {
     var pusher: String?
     var read: ColumnClocks?
 
-    /// The highest generation. Real clients stay far below it, and could not read a much higher one.
+    /// The highest generation. Real clients never come near this generation, and could not read a much higher
+    /// generation.
     private static let maxGeneration = 1 << 30
 
     init(key: RowKey, type: TypeSchema, stored: StoredRow?) {
@@ -44,7 +45,7 @@ struct RowEvaluation {
         return step
     }
 
-    /// Notes whose row this member row is.
+    /// Notes the person whose member row this is.
     mutating func noteOwner(_ person: String) { memory.person = person }
 
     func refused(_ code: String, _ description: String, _ columns: [String] = []) -> RowStep {
@@ -66,11 +67,11 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a living row must be odd.", ["@gen"])
         }
         if !isCreate, patch.generation != nil, generation > row.generation {
-            // The patch has only some columns of a life that the server does not know. The others would be lost.
+            // The patch has only some columns of a life that the server does not know. The other columns would be lost.
             return lifeUnknown
         }
         if generation < row.generation, memory.mergedInto != nil {
-            // Lives before the merged one had already ended.
+            // Lives before the merged life had already ended.
             if generation < firstLife { return .gone }
             let incoming = stamped(patch, generation: generation, &clock).0
             return objectionToSize() ?? .follow(incoming)
@@ -85,7 +86,7 @@ extension RowEvaluation {
         }
         // The life that the device wrote to has ended. If a later life has begun, the answer is that complete life.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
-        // Keep the clocks that the devices know. The next line may set them back.
+        // Keep the clocks that the devices know, because the next line may set back the row's clocks.
         let former = row
         let (incoming, adjusted) = stamped(patch, generation: generation, &clock)
         let outcome = row.merge(incoming)
@@ -117,8 +118,8 @@ extension RowEvaluation {
 
     /// The generation of the life that a patch belongs to. Nil: there is no life to update.
     ///
-    /// Without a generation, a client with clocks means the first life. A client without clocks means the current life,
-    /// and if it creates a deleted row, it begins the next life.
+    /// If the patch has no generation, a client with clocks means the first life, and a client without clocks the
+    /// current life. If a client without clocks creates a deleted row, it begins the next life.
     private func generation(of patch: RowPatch, isCreate: Bool) -> Int? {
         if !isCreate, row.generation == 0 { return nil }
         if let generation = patch.generation { return generation }
@@ -127,7 +128,8 @@ extension RowEvaluation {
         return isCreate ? row.generation + 1 : nil
     }
 
-    /// Assigns each column its clock. Sets clocks of the row that are far ahead back to just before those of the patch.
+    /// Assigns each column its clock. If clocks of the row are far ahead, sets them back to just before the patch's
+    /// clocks.
     ///
     /// - Returns: The version to merge, and the columns whose clock differs from the sender's.
     private mutating func stamped(
@@ -159,8 +161,8 @@ extension RowEvaluation {
 // MARK: - Destroy
 
 extension RowEvaluation {
-    /// Deletes the row. If the operation has a tombstone, the server records the deletion even of a row that it never
-    /// had, so that a creation and its deletion may arrive in any order.
+    /// Deletes the row. If the operation has a tombstone, the server records the deletion even if it never had the row,
+    /// so that the creation and the deletion may arrive in any order.
     private mutating func destroy(_ tombstone: Tombstone?, _ clock: inout ServerClock) -> RowStep {
         guard tombstone != nil || row.isAlive else {
             return refused("notFound", "The row does not exist, or was deleted.")
@@ -173,7 +175,7 @@ extension RowEvaluation {
             return refused("invalidProperties", "The generation of a deleted row must be even.", ["@gen"])
         }
         var stamping = Stamping(row: row, isSameLife: false, memory: memory, clock: clock)
-        // A repetition must not count as a new deletion (S3), even if a later life has begun since (M2).
+        // A repetition must not count as a new deletion (S3), even if a later life has begun (M2).
         let isRepetition = tombstone?.clock == nil && generation <= row.generation
         if isRepetition { return .destroyed }
         let deletion = stamping.stamp(deletion: tombstone.flatMap { $0.clock ?? earliestDeletion })
@@ -191,13 +193,14 @@ extension RowEvaluation {
         row.setBack(before: incoming, &memory, clock)
     }
 
-    /// The assumed clock of a deletion without a clock. If the server has lost a deletion and a device sends it again
-    /// without its time, the server uses the time of the row's last edit, so that only a later edit revives the row.
+    /// The assumed clock of a deletion without a clock. If the server has lost a deletion and a device sends the
+    /// deletion again without a time, the server uses the time of the row's last edit, so that only a later edit
+    /// revives the row.
     private var earliestDeletion: WriteClock? { type.editWins && row.isAlive ? row.lastEdit : nil }
 
     private mutating func end(_ generation: Int, at deletion: WriteClock) {
         guard type.editWins else {
-            // A delete of any joined life ends the present one.
+            // A delete of any joined life ends the present life.
             let isOfPresentLife = row.isAlive && generation > firstLife
             let ending = isOfPresentLife ? max(generation, row.generation + 1) : generation
             let outcome = row.merge(MergeRow(generation: ending, deletion: deletion))
@@ -213,8 +216,8 @@ extension RowEvaluation {
 // MARK: - Joined lives (M2)
 
 extension RowEvaluation {
-    /// The first of the lives that continue in the row's present life. An edit of one of them is an edit of the present
-    /// life.
+    /// The first of the lives that continue in the row's present life. An edit of one of these lives is an edit of the
+    /// present life.
     private var firstLife: Int { memory.firstLife ?? row.presentLife }
 
     /// Whether the server did not have the row, or had forgotten it, when its delete arrived. Otherwise the row has

@@ -10,8 +10,8 @@ extension RowMemory {
     /// The earliest clocks are dropped first.
     static let maxUnread = 200
 
-    /// Records the values that a write replaced although its device had not read them. Equal values are not a conflict
-    /// (M5).
+    /// Records the values that a write replaced although the writing device had not read them. Equal values are not a
+    /// conflict (M5).
     mutating func noteReplaced(
         _ columns: Set<String>, of former: [String: Cell], by present: [String: Cell], having read: ColumnClocks?
     ) {

@@ -21,7 +21,7 @@ public struct RowOperation: Sendable {
     /// The place of the row's account in the accounts of the evaluation.
     var book = 0
     var objection: SetError?
-    /// Whether the operation's clocks are the sender's own. Without a push number they may be the server's clocks, from
+    /// Whether the operation's clocks are the sender's own. Without a push number, the clocks may be the server's, from
     /// a row that a client sends back. A different value under the server's clock is then a new write.
     var hasOwnClocks = true
 

@@ -4,8 +4,8 @@
 
 /// The size of a row, in bytes.
 ///
-/// Totals and clocks have their own limit, equal to that of the columns: each device adds to them, and a writer may
-/// name any number of devices.
+/// Totals and clocks have their own limit, as high as the limit of the columns: each device adds totals and clocks, and
+/// a writer may name any number of devices.
 struct RowWeight: Equatable {
     private var columns: Int
     private var beside: Int

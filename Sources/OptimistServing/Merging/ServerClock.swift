@@ -8,7 +8,7 @@ struct ServerClock: Sendable {
 
     private(set) var hybrid: HybridClock
     let milliseconds: Int64
-    /// The day that the expiry of deletions and push numbers counts from, as ``Expiry`` counts days.
+    /// Today, for the expiry of deletions and push numbers, counted as in ``Expiry``.
     let day: Int
 
     /// - Parameter day: Default: the day of `milliseconds`.
@@ -16,7 +16,8 @@ struct ServerClock: Sendable {
         self.hybrid = hybrid
         self.milliseconds = milliseconds
         self.day = day ?? Int(milliseconds / 86_400_000)
-        // The time of day was wrong when that stamp was given. New stamps must not follow it.
+        // If the last stamp is ahead, the time of day was wrong when that stamp was given. New stamps must not follow
+        // it.
         if isAhead(WriteClock(stamp: hybrid.last, device: Self.device)) { self.hybrid = HybridClock() }
     }
 

@@ -7,12 +7,13 @@ extension SetEvaluation {
     private struct Part {
         var unit: Int
         var book: Int
-        /// The operations, and the row that each changes: the one that it names, or the successor if that was merged.
+        /// The operations, each with the row that it changes: the row that it names, or, if that row was merged, its
+        /// successor.
         var changed: [(operation: Int, row: RowKey)]
     }
 
-    /// Lets the app refuse or amend each unit that has not failed, before other rows are considered. A unit is passed
-    /// on account by account.
+    /// Lets the app refuse or amend each unit that has not failed, before other rows are considered. The app gets a
+    /// unit account by account.
     mutating func askApp() throws {
         guard let hook = context.hook else { return }
         for unit in units.all.indices {

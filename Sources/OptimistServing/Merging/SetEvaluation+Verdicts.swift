@@ -2,7 +2,7 @@
 
 @_spi(Internals) import OptimistWire
 
-/// The answers to the operations, once it is known how all rows end.
+/// The answers to the operations, made when the final state of all rows is known.
 extension SetEvaluation {
     func verdict(of index: Int, _ rows: WorkingRows) throws -> RowVerdict {
         let key = operations[index].key

@@ -10,7 +10,7 @@
 /// account by account. Units at fault are dropped, and the rest is checked again until no unit is at fault.
 struct SetEvaluation {
     private(set) var verdicts: [RowVerdict] = []
-    /// The changed rows of each account, beginning with the rows that the push names, in its order.
+    /// The changed rows of each account, beginning with the rows that the push names, in the order of the push.
     private(set) var changes: [[RowChange]] = []
     var clock: ServerClock
 
@@ -25,7 +25,7 @@ struct SetEvaluation {
         let snapshot: any AccountSnapshot
         let reader: RowReader
         var evaluations: [RowKey: RowEvaluation] = [:]
-        /// For rows beyond their first life: the latest life that the push names.
+        /// If the push names later lives of a row than the first: the latest of these lives.
         fileprivate var lives: [RowKey: Int] = [:]
 
         var account: String { snapshot.account }
@@ -62,7 +62,7 @@ struct SetEvaluation {
 
     /// Groups that share a row count as one group. Read `clock` back afterwards.
     ///
-    /// - Parameter snapshots: The accounts. An operation names its account by the place in this list.
+    /// - Parameter snapshots: The accounts. An operation names its account by the account's place in this list.
     init(
         _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context,
         over snapshots: [any AccountSnapshot], clock: ServerClock
@@ -177,8 +177,8 @@ extension SetEvaluation {
 
 extension SetEvaluation {
     /// Fails the units that refer to rows the server has never had, and transitively the units that refer to rows of
-    /// those units. It also fails units that refer to a deleted row if this push names a later life of that row and
-    /// that life fails: they refer to the new life, not to the one that ended.
+    /// those units. If a unit refers to a deleted row, and this push names a later life of that row, the unit refers to
+    /// the later life, and fails if that life fails.
     ///
     /// A row that this push creates counts as present, at any position in the push, unless its own unit has failed.
     /// Rows that refer to each other in a cycle are therefore present for each other.
@@ -211,7 +211,7 @@ extension SetEvaluation {
         return (books[row.book].evaluations[row.key]?.row.generation ?? 0) > 0
     }
 
-    /// The rows that a row refers to, which are of the same account.
+    /// The rows that a row refers to. All are in the account of the row.
     private func references(of evaluation: RowEvaluation, in place: Int) -> [Row] {
         guard evaluation.row.isAlive else { return [] }
         return evaluation.taken.compactMap { column in
@@ -297,10 +297,10 @@ extension SetEvaluation {
         }
     }
 
-    /// Postpones units whose answers do not fit together with those of other units. Answers can be large because
-    /// refusals and lost edits include the server's rows.
+    /// Postpones units whose answers do not fit into one response with the answers of other units. Answers can be large
+    /// because refusals and lost edits include the server's rows.
     ///
-    /// The first unit and accepted units that must not be repeated are always answered.
+    /// The first unit is always answered, and so are accepted units that must not be repeated.
     private mutating func putOffTheLargest() {
         var room = context.maxAnswerBytes
         let later = SetError("rateLimit", "The server's rows are too large for one answer. Send fewer rows.")

@@ -82,8 +82,8 @@ struct Stamping {
     }
 
     /// The total for a sum that an app carried over from an earlier life of the row, unaware that the column is a
-    /// counter. The sum becomes the server's own total, and devices add to it. It counts only once, when the new life
-    /// begins.
+    /// counter. The sum becomes the server's own total, and devices add to it. The sum counts only once, when the new
+    /// life begins.
     mutating func total(_ sum: JSON, _ column: String, _ given: WriteClock?) -> [String: CounterTotal]? {
         guard let sum = sum.int, let given else { return nil }
         let stamp = accept(given, column, giver: "\(given.device)/\(ServerClock.device)")
@@ -94,7 +94,7 @@ struct Stamping {
     ///
     /// - Parameter standing: The clock of a different value in the row, if any. If the pushing device also wrote that
     ///   value, and the value's clock is a replacement or later, then this write is the later one, because a device's
-    ///   pushes arrive in order. The clock of this write may be earlier: the device has corrected its time, and does
+    ///   pushes arrive in order. The clock of this write may be earlier if the device has corrected its time and does
     ///   not know of the replacement.
     private mutating func accept(
         _ given: WriteClock, _ column: String, giver: String, over standing: WriteClock? = nil

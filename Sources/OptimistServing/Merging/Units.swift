@@ -8,12 +8,12 @@ struct Units {
     }
 
     private(set) var all: [Unit] = []
-    /// Rows that could not be read, by the unit whose groups name them.
+    /// The rows that could not be read. The key is the unit whose groups name the rows.
     private(set) var unread: [Int: [RowKey]] = [:]
     private var numbers: [RowKey: Int] = [:]
 
-    /// Groups the operations on the same row and on rows of the same group. Groups that share a row count as one group.
-    /// Ids are unique over all accounts, so a key means the same row in each of them.
+    /// Makes one unit of the operations on the same row and on rows of the same group. Groups that share a row count as
+    /// one group. Ids are unique over all accounts, so a key means the same row in each of them.
     init(_ operations: [RowOperation], _ groups: [[RowKey]], unreadTypes: Set<String>) {
         var leaders = Leaders()
         for group in groups {

@@ -21,8 +21,8 @@ struct WorkingRow {
         var key: RowKey
     }
 
-    /// Merges columns and totals of the same life, and returns the columns that the row took. The time depends on their
-    /// number, not on the size of the row.
+    /// Merges columns and totals of the same life, and returns the columns that the row took. The time depends on the
+    /// number of incoming columns and totals, not on the size of the row.
     mutating func absorb(_ incoming: MergeRow) -> Set<String> {
         let rest = (weight ?? RowWeight(of: row, memory)) - RowWeight(of: row, namedBy: incoming)
         let taken = row.merge(incoming).taken
@@ -74,7 +74,8 @@ struct WorkingRows {
         store(row, at: key, formerly: [])
     }
 
-    /// The rows in the order of their first changes. A row that is deleted by a cascade follows the row that caused it.
+    /// The rows in the order of their first changes. A row that is deleted by a cascade follows the row that caused the
+    /// cascade.
     var order: [RowKey] { changed.compactMap(\.self) }
 
     mutating func moveToEnd(_ key: RowKey) {
@@ -123,8 +124,8 @@ struct WorkingRows {
         return found
     }
 
-    /// The row that a row was merged into. Nil: the row was not merged, or the other row has since begun a new life,
-    /// which contains nothing from the old one (M2).
+    /// The row that a row was merged into. Nil: the row was not merged, or the other row has begun a new life, which
+    /// contains nothing from its old life (M2).
     func successor(of key: RowKey) throws -> RowKey? {
         var here = key
         var seen: Set = [key]
@@ -149,10 +150,10 @@ final class RowReader {
     private let snapshot: any AccountSnapshot
     private let schema: Schema
     let meter: WorkMeter?
-    /// Cached because each row of a long cascade asks for them.
+    /// Cached, because each row of a long cascade needs the references.
     private(set) lazy var references = schema.references
     private var rows: [RowKey: StoredRow?] = [:]
-    /// This many keys in one lookup count as one step. Each row found counts as another.
+    /// This many keys in one lookup count as one step. Each row that is found counts as another step.
     static let keysPerStep = 4
     private var holders: [String: [IndexEntry: [String]]] = [:]
 

@@ -2,7 +2,7 @@
 
 /// Grants memory for the response to one request. The service calls it from one thread at a time.
 @_spi(Internals) public protocol AnswerRoom: Sendable {
-    /// Begins an evaluation, and releases the memory of an earlier one, because a transaction may run again.
+    /// Begins an evaluation. Releases the memory of an earlier evaluation, because a transaction may run again.
     ///
     /// - Returns: The approximate number of bytes of rows for the response's pages. Each page has at least one row if
     ///   there is any.

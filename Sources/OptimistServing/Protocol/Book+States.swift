@@ -22,8 +22,8 @@ extension Book {
             }
             known.epochs = epochs.json(from: state.epoch)
         }
-        // The client started with no rows, or has not finished since. It cannot have rows that the server purged before
-        // it began.
+        // A client that has not finished its start began without rows. Such a client cannot have rows that the server
+        // purged before the start.
         known.begun = state.isInitial ? opening.seq : state.begun.map { min($0, opening.seq) }
         if max(state.seq, known.begun ?? 0) < snapshot.floor {
             throw MethodError(
@@ -44,9 +44,9 @@ extension Book {
 
 struct KnownState {
     var state: SyncState
-    /// The account's seq when the client began without rows. Nil once it has finished.
+    /// The account's seq when the client began without rows. Nil: the client has finished its start.
     var begun: Int64?
-    /// The epochs of the database from the state's epoch on, if the state belongs to an earlier epoch.
+    /// If the state belongs to an earlier epoch: that epoch and all later epochs of the database.
     var epochs: JSON?
 
     var start: LogPosition { LogPosition(after: state) }
@@ -55,6 +55,6 @@ struct KnownState {
 extension SyncState {
     fileprivate var isInitial: Bool { seq == 0 && offset == 0 && begun == nil }
 
-    /// Whether `a` is later than `b`, which must lie between two transactions. Ignores epochs.
+    /// Whether `a` is later than `b`. The state `b` must lie between two transactions. Ignores epochs.
     fileprivate static func > (a: Self, b: Self) -> Bool { a.seq > b.seq || a.seq == b.seq && a.offset > 0 }
 }

@@ -9,7 +9,7 @@ enum AnswerLimit {
     static let pageBytes = 16_000_000
     /// All answers to a request together.
     static let requestBytes = 64_000_000
-    /// All answers that a request's references point to. They are parsed.
+    /// All answers that a request's references point to. The server parses these answers.
     static let referencedBytes = 4_000_000
 }
 
@@ -54,7 +54,7 @@ extension Exchange {
             switch (row.isAlive, isNew) {
             case (true, true): created.append(.string(row.id))
             case (true, false): updated.append(.string(row.id))
-            // The client never received a row that was created and deleted since its state.
+            // The client never received a row that was created and deleted after the client's state.
             case (false, true) where row.generation == 2: break
             case (false, _): destroyed.append(.string(row.id))
             }
@@ -80,7 +80,8 @@ extension Exchange {
         var page: ChangePage
     }
 
-    /// Answers this inline call and its account's later ones from one snapshot, up to one common state.
+    /// Answers this inline call, and later inline calls for the same account, from one snapshot, up to one common
+    /// state.
     private mutating func answerInline(from first: Call) throws {
         var tables: [Table] = []
         for (later, invocation) in request.methodCalls.enumerated().dropFirst(first.index) {

@@ -40,7 +40,8 @@ extension Exchange {
             ], callID: call.invocation.callID)
     }
 
-    /// A row with all columns, or the requested ones. A column that was never written is null, and a counter is zero.
+    /// A row with all columns, or with the requested columns. A column that was never written is null, and a counter is
+    /// zero.
     private func row(_ logged: LoggedRow, columns: [(key: String, value: ColumnSchema)], _ properties: Set<String>?)
         throws -> JSONObject
     {

@@ -9,8 +9,8 @@ extension Exchange {
     /// either the server is up to date or the app's version number is wrong.
     static let longestWait: Int64 = 7 * 86_400_000
 
-    /// Postpones rows that a newer schema might allow. A refusal would remove such a row from the screen, so it waits
-    /// until the server is updated.
+    /// Postpones rows that a newer schema might allow. A refusal would remove such a row from the screen, so the row
+    /// waits until the server is updated.
     ///
     /// A row with unknown columns waits, whatever version the app claims. If the app claims a later version than the
     /// server's, a row with a value that this schema does not allow waits for up to a week. Refusals by the app's own
@@ -72,7 +72,8 @@ extension RowOperation {
         }
     }
 
-    /// The value that the operation gives a column: null if it creates a row without one. Nil: none.
+    /// The value that the operation gives a column. If the operation creates a row without this column, null. Nil: no
+    /// value.
     fileprivate func value(of column: String) -> JSON? {
         if case .create(let patch) = action { return patch.values[column] ?? .null }
         return patch?.values[column]

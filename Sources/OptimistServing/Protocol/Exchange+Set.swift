@@ -7,7 +7,7 @@ extension Exchange {
     private struct Plan {
         var calls: [Planned] = []
         var operations: [RowOperation] = []
-        /// The accounts of the calls. An operation names its account by the place in this list.
+        /// The accounts of the calls. An operation names its account by the account's place in this list.
         var accounts: [String] = []
 
         mutating func place(of account: String) -> Int {
@@ -82,8 +82,8 @@ extension Exchange {
         plan.operations += set.destroy.map { operation(rowID($0.id), .destroy($0.tombstone)) }
     }
 
-    /// Handles rows that a call names twice. A second delete has no effect. An update is skipped if it is the second
-    /// one of a row, under another name, or if the call also destroys the row, outside a push.
+    /// Handles rows that a call names twice. A second delete has no effect. An update is skipped if the call already
+    /// updates the row under another name. Outside a push, an update is also skipped if the call destroys the row.
     ///
     /// - Returns: The skipped updates, each with its error.
     private func settleTwice(_ call: inout SetCall) -> [String: SetError] {

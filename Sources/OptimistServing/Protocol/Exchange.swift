@@ -2,9 +2,9 @@
 
 @_spi(Internals) import OptimistWire
 
-/// Carries out the method calls of one request in one transaction of the accounts that they name.
+/// Carries out the method calls of one request in one transaction over the accounts that the calls name.
 ///
-/// The calls see one moment of all accounts, and each other's writes. All /set calls of a push form one logical
+/// The calls see all accounts at one moment, and see each other's writes. All /set calls of a push form one logical
 /// transaction, whatever accounts they name. In a request without a push number, each /set call is separate, as in
 /// RFC 8620.
 struct Exchange {
@@ -20,7 +20,7 @@ struct Exchange {
     /// The types of /set calls that could not be read. Groups that name rows of these calls must not be applied.
     var unreadTypes: Set<String> = []
     var report: SetReport
-    /// Answers prepared together with an earlier call's answer, by the call's index.
+    /// Answers that were prepared together with an earlier answer. The key is the index of the call that is answered.
     var readyAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
     let vocabulary: Vocabulary

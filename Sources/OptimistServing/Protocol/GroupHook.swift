@@ -4,21 +4,21 @@ public import OptimistWire
 
 /// Lets an app refuse or amend the rows that a client is about to write.
 ///
-/// The service calls `willApply` within the account's transaction, once for each group that changes something, or for
-/// each row without a group. It stores no row of the group before the call returns. A group with rows of several
-/// accounts is passed on account by account.
+/// The service calls `willApply` within the account's transaction, once for each group that changes something, and once
+/// for each such row without a group. It stores no row of the group before the call returns. If a group has rows of
+/// several accounts, the service calls it once for each account.
 ///
-/// - If it returns amendments, the server stores their columns with the group and sends them back to devices.
-/// - If it throws a `RowFault`, the server refuses every row of the group with its code, and the device shows a
-///   rejection.
-/// - If it throws another error, or returns an amendment that is impossible or that `ServingSettings.rowValidation`
-///   refuses, the server postpones the group, and the device retries it.
-/// - If it does not return within `deadline`, the server cancels its task, and postpones the group and all later groups
-///   of the request.
+/// - If `willApply` returns amendments, the server stores their columns with the group and sends them back to devices.
+/// - If `willApply` throws a `RowFault`, the server refuses every row of the group with the fault's code, and the
+///   device shows a rejection.
+/// - If `willApply` throws another error, or returns an amendment that is impossible or that
+///   `ServingSettings.rowValidation` refuses, the server postpones the group, and the device retries it.
+/// - If `willApply` does not return within `deadline`, the server cancels its task, and postpones the group and all
+///   later groups of the request.
 ///
 /// In each case the server still applies the request's other groups. The function must not have side effects: the
 /// server may call it again for the same group when it repeats a transaction, and may still refuse the group for
-/// another reason. Other writes wait while it runs. In the embedded store, those are the writes of all accounts.
+/// another reason. Other writes wait while the function runs. In the embedded store, the writes of all accounts wait.
 public struct GroupHook: Sendable {
     /// Returns changes to the group's rows, or an empty array. It runs in a separate task.
     public typealias WillApply = @Sendable (WrittenGroup) async throws -> [RowAmendment]
@@ -68,13 +68,14 @@ public struct WrittenGroup: Sendable {
 
 /// A row of a ``WrittenGroup``, merged with the server's row.
 public struct WrittenRow: Sendable {
-    /// The row, under the current name of its type. If the client's row was merged into another one, that other row.
+    /// The row, under the current name of its type. If the client's row was merged into another row, the key of that
+    /// other row.
     public let key: RowKey
-    /// The server's current values, by column. Nil: it has no living row. A counter is its sum.
+    /// The server's current values, by column. Nil: the server has no living row. A counter is its sum.
     public let before: JSONObject?
     /// The values after the write. Nil: the row would be deleted.
     public let after: JSONObject?
-    /// The columns that take a value of the request. For a new row: all its columns.
+    /// The columns that take a value from the request. For a new row: all its columns.
     public let changed: Set<String>
 }
 

@@ -39,10 +39,10 @@ final class HookCalls {
 
     func failed(_ failure: GroupHook.Failure) { hook.onFailure(failure) }
 
-    /// Blocks the thread. Returns nil after a timeout, when the call was cancelled.
+    /// Blocks the thread. If the time runs out, cancels the call and returns nil.
     private func wait(for group: WrittenGroup) -> Result<[RowAmendment], any Error>? {
         let call = Call()
-        // A store's work is synchronous. The task ends the wait, or the timeout cancels the task.
+        // A store's work is synchronous. The thread waits until the task ends, or until the timeout cancels the task.
         let task = Task.detached { [hook] in
             let result: Result<[RowAmendment], any Error>
             do { result = .success(try await hook.willApply(group)) } catch { result = .failure(error) }

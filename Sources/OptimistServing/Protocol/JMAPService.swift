@@ -5,7 +5,7 @@ import OptimistCore
 @_spi(Internals) public import OptimistWire
 
 /// Answers JMAP requests: reads a request, carries it out in the store, and writes the response. The caller notifies
-/// clients that listen for changes. It can be used from any task.
+/// clients that listen for changes. The service can be used from any task.
 @_spi(Internals) public final class JMAPService: Sendable {
     private let store: any SyncStore
     private let settings: ServingSettings
@@ -53,10 +53,10 @@ import OptimistCore
     /// - Parameters:
     ///   - reader: The sender. The caller has checked the sender's token.
     ///   - room: Grants memory for the response. Default: only the fixed limits apply.
-    /// - Throws: `RequestProblem` if the request is refused entirely, what `room` throws, the store's error, or
-    ///   `StoreError.noAccount` if the reader's own account no longer exists. If the
-    ///   task is cancelled before the work is done, `CancellationError`. In each case the store keeps nothing, except
-    ///   writes that it is already committing when the task is cancelled.
+    /// - Throws: `RequestProblem` if the request is refused entirely, what `room` throws, the store's error,
+    ///   `StoreError.noAccount` if the reader's own account no longer exists, or `CancellationError` if the task is
+    ///   cancelled before the work is done. In each case the store keeps nothing, except writes that it is already
+    ///   committing when the task is cancelled.
     public func answer(
         _ body: some Sequence<UInt8>, as reader: Reader, room: (any AnswerRoom)? = nil
     ) async throws -> Outcome {
@@ -105,7 +105,7 @@ import OptimistCore
             return try await store.write(accounts: accounts, as: reader, founding: founding) { opened in
                 let open = opened.open
                 if let own, open[own] == nil { throw StoreError.noAccount }
-                // The time budget starts once the request has the writer.
+                // The time budget starts when the request has the writer.
                 let meter = WorkMeter(self.settings.workBudget, for: caller)
                 for account in open.values { account.meter = meter }
                 try meter.step(count: bytes / WorkMeter.requestBytesPerStep)

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// Estimates how much memory a JSON text takes once parsed.
+/// Estimates how much memory a JSON text takes when it is parsed.
 ///
 /// A text of ten megabytes may grow thirtyfold, because each value and each list is stored separately. The server
 /// therefore counts values and lists before it parses anything.

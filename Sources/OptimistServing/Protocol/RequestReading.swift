@@ -70,13 +70,13 @@ extension Request {
 
     var writes: Bool { isPush || methodCalls.contains(where: \.isSet) }
 
-    /// The accounts that the calls name. A call without an account counts for the reader's own.
+    /// The accounts that the calls name. A call without an account counts for the reader's own account.
     ///
     /// - Throws: ``RequestProblem`` `limit` if the request would lock too many accounts.
     func accounts(of reader: Reader) throws(RequestProblem) -> Set<String> {
         let named = methodCalls.map { $0.arguments["accountId"]?.string }
         let all = (named.isEmpty ? [nil] : named).compactMap { $0 ?? reader.person }
-        // No account's id contains a zero character, and some stores take the text to end there.
+        // No account's id contains a zero character, and some stores would end the text at this character.
         let accounts = Set(all.filter { !$0.utf8.contains(0) })
         let most = RowSync.Limit.accountsInSet
         if writes, accounts.count > most {

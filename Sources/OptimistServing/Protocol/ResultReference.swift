@@ -4,7 +4,7 @@
 
 /// Resolves arguments that refer to the answer of an earlier call of the same request: `"#ids": {"resultOf": …}`.
 ///
-/// Each answer is parsed once, however many references it has, and all work is counted.
+/// Each answer is parsed once, however many references point to it, and all work is counted.
 ///
 /// > Source: RFC 8620 §3.7.
 struct ResultReferences {

@@ -6,16 +6,16 @@
 @_spi(Internals) public struct ServingSettings: Sendable {
     /// Checks a write to one row beyond the rules of the schema. Nil: the write is allowed.
     ///
-    /// The service calls it before it merges the row, within the account's transaction, possibly more than once. A
-    /// refused row fails its group.
+    /// The service calls the function before it merges the row, within the account's transaction, possibly more than
+    /// once. A refused row fails its group.
     public typealias Validation = @Sendable (RowOperation) -> SetError?
 
     /// The types and columns that clients may write. The caller must have checked the schema with `Schema.check()`.
     public var schema: Schema
-    /// The names of the engine's own types, which are part of ``schema`` if it lets rows be in spaces. Default: the
-    /// names that devices know.
+    /// The names of the engine's own types, which are part of ``schema`` if the schema lets rows be in spaces. Default:
+    /// the names that devices know.
     public var spaceTypes: SpaceTypes
-    /// Makes the id, a lower-case UUID, of a row if its client did not choose one.
+    /// Makes a row's id, a lower-case UUID, if the client did not choose an id.
     public var makeRowID: @Sendable () -> String
     /// How many days the server remembers deleted rows. Pass the same number to ``TombstoneSweep``. Default: 90.
     public var tombstoneDays: Int
@@ -27,8 +27,8 @@
     public var validate: Validation
     /// The app's checks of its rows. Default: none.
     ///
-    /// The service calls them with each row as the merge leaves it, within the account's transaction, possibly more
-    /// than once. A row that the write does not change is not checked. A refused row fails its group.
+    /// The service calls the checks with each row after the merge, within the account's transaction, possibly more than
+    /// once. A row that the write does not change is not checked. A refused row fails its group.
     public var rowValidation: RowValidation
     /// The app's hook, which may refuse or amend each group within the transaction. Default: nil.
     public var hook: GroupHook?

@@ -18,15 +18,15 @@ import OptimistWire
     public var isPush: Bool
     /// The age in seconds of the oldest row that waited on the device. Nil: unknown.
     public var oldestPendingSeconds: Int64?
-    /// Includes rows that lost some columns.
+    /// The number of applied rows, including rows that lost some columns.
     public var accepted = 0
     /// The number of rows that lost columns to the server's values, or lost entirely to a delete.
     public var conflicts = 0
     /// The number of rows merged into another row.
     public var merged = 0
-    /// By the error's type or the app's own code.
+    /// The number of refused rows, by the error's type or the app's own code.
     public var refused: [String: Int] = [:]
-    /// The rows not applied, at most ``maxRefusals`` of them. A push may name a thousand.
+    /// The rows not applied, at most ``maxRefusals`` of them. A push may name a thousand rows.
     public var refusals: [Refusal] = []
 
     public static let maxRefusals = 50

@@ -11,13 +11,13 @@ import OptimistCore
     let limit: Duration?
     /// Requests with at most this many steps of a ``WorkMeter`` are never refused, however long they take.
     let freeSteps: Int
-    /// The same for a request with a single unit: one row, or rows that succeed or fail together.
+    /// The free steps of a request with a single unit: one row, or rows that succeed or fail together.
     let freeStepsOfUnit: Int
     public let now: @Sendable () -> Duration
 
-    /// Large enough that a group of 1,000 rows is never refused for its time. A device may send that many rows as one
-    /// unit, which it cannot halve. If the server refused the unit because its machine paused for a moment, the device
-    /// would undo the edit.
+    /// The number is large enough that a group of 1,000 rows is never refused for its time. A device may send that many
+    /// rows as one unit, which it cannot halve. If the server refused the unit because its machine paused for a moment,
+    /// the device would undo the edit.
     ///
     /// Creating a row takes 5 steps and changing one takes 6, plus one for each reference, each unique value, each 4
     /// KB, each 2 KB of the request, and each 4 keys of a lookup. If another row of the push is refused, the server
@@ -27,11 +27,11 @@ import OptimistCore
     /// limit.
     static let freeSteps = 24_000
 
-    /// The same for a single unit. No device can halve a unit, and a refusal undoes the edit permanently. The time
+    /// The free steps of a single unit. No device can halve a unit, and a refusal undoes the edit permanently. The time
     /// limit therefore applies only after more steps than an ordinary machine does within the limit.
     ///
-    /// The largest units are deletes that cascade to other rows, with 6 to 9 steps per row, so this covers more than
-    /// 6,000 rows. At 13 µs a step, other requests wait 800 ms.
+    /// The largest units are deletes that cascade to other rows, with 6 to 9 steps per row, so this number covers more
+    /// than 6,000 rows. At 13 µs a step, other requests wait 800 ms.
     static let freeStepsOfUnit = 60_000
 
     /// - Parameter limit: The longest time, counted from when the request gets the writer. However slow the machine,

@@ -4,7 +4,7 @@
 @_spi(Internals) public enum Role: String, Hashable, Sendable {
     case owner, writer, reader
 
-    /// Reads a role. A later version may know more roles, so an unknown one counts as reader.
+    /// Reads a role. A later version may know more roles, so an unknown role counts as reader.
     public init(text: String?) { self = text.flatMap(Role.init(rawValue:)) ?? .reader }
 }
 
@@ -29,7 +29,7 @@
     }
 }
 
-/// A person in a space, as the index of the space's member rows has it.
+/// A person's membership in a space, as recorded in the index of the space's member rows.
 @_spi(Internals) public struct Membership: Hashable, Sendable {
     public var person: String
     /// The id of the member row.
@@ -48,7 +48,7 @@
         self.end = end
     }
 
-    /// For a store.
+    /// Makes a membership from the values that a store keeps.
     public init(
         person: String, memberID: String, role: String, joinedSeq: Int64, endedSeq: Int64?, reason: String?
     ) {
@@ -64,7 +64,7 @@
     public var person: String
     public var memberID: String
     public var role: Role
-    /// Nil: the person is a member, or becomes one.
+    /// Nil: the person is a member, or becomes a member.
     public var end: EndedAccess.Reason?
 
     /// The person's membership after the transaction `seq`. Only the member row that made the person a member can end
@@ -106,7 +106,7 @@
         }
     }
 
-    /// Nil: the reader may not open the account.
+    /// Returns nil if the reader may not open the account.
     ///
     /// - Parameter membership: The reader's membership in the account, if there ever was one.
     public init?(of reader: Reader, to account: String, _ membership: Membership?) {
@@ -128,8 +128,8 @@
     }
 }
 
-/// The accounts that a reader asked for. An account that does not exist, or that the reader may not open, is in
-/// neither.
+/// The accounts that a reader asked for. An account that does not exist, or that the reader may not open, is in neither
+/// dictionary.
 @_spi(Internals) public struct OpenAccounts<Account> {
     public var open: [String: Account]
     /// The spaces whose former members include the reader.

@@ -17,12 +17,12 @@ extension SetEvaluation {
                 owner: isMember ? try book.reader.row(operation.key)?.memory.person : nil, person: context.person))
     }
 
-    /// The operation as it is merged.
+    /// The operation in the form that is merged.
     func settled(_ operation: RowOperation) -> RowOperation {
         rules.withoutOwnRole(operation, of: books[operation.book].snapshot.access)
     }
 
-    /// Notes whose member row it is. The person comes from the request's token, never from the row.
+    /// Notes the person whose member row it is. The person comes from the request's token, never from the row.
     func note(_ row: inout RowEvaluation) {
         guard row.key.type == context.spaceTypes.member, row.memory.person == nil, row.row.isAlive,
             let person = context.person
@@ -32,7 +32,7 @@ extension SetEvaluation {
 
     // MARK: - One row for each member
 
-    /// Makes the second member row of a person one with the first.
+    /// Merges a person's second member row into the first.
     func mergeOwnMembers(in place: Int, _ consequences: inout Consequences) throws {
         guard rules.areNeeded, let person = context.person else { return }
         let type = context.spaceTypes.member
@@ -91,7 +91,7 @@ extension SetEvaluation {
         return faults
     }
 
-    /// The changes with the effect of the member rows among them.
+    /// The changes, with the effect of each member row on the index of members.
     func indexingMembers(_ changes: [RowChange], in place: Int, _ rows: WorkingRows) throws -> [RowChange] {
         guard let roles = try rolesAfter(place, rows) else { return changes }
         return changes.map { change in

@@ -10,12 +10,12 @@ struct SpaceRules {
     /// Whether the schema lets rows be in spaces. Otherwise there are only own accounts, and no rule applies.
     var areNeeded: Bool { schema.types[types.member] != nil }
 
-    /// A write to one row, and what decides about it.
+    /// A write to one row, and the facts that decide whether it is allowed.
     struct Write {
         var operation: RowOperation
         var account: String
         var access: Access
-        /// The member whose row it is, for a stored member row.
+        /// For a stored member row: the member whose row it is.
         var owner: String?
         var person: String?
     }
@@ -83,8 +83,8 @@ struct SpaceRules {
 
     // MARK: - Member rows
 
-    /// The operation without the role that a person gives to the own row while being a member: joining once more
-    /// changes no role.
+    /// If a member creates another member row of their own, returns the operation without its role, because joining
+    /// again changes no role.
     func withoutOwnRole(_ operation: RowOperation, of access: Access) -> RowOperation {
         guard operation.key.type == types.member, let membership = access.membership,
             membership.role != .owner || membership.memberID != operation.key.id,

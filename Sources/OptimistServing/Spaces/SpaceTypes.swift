@@ -40,7 +40,7 @@
         return schema
     }
 
-    /// The column with the role, in both types of a space.
+    /// The column with the role, in member rows and invitations.
     static let role = "role"
     private static let maxNameBytes = 1_000
 }

@@ -11,7 +11,7 @@ struct AccountNotes: Sendable {
     var pushes: [String: LastPush] = [:]
     /// The account's seq at the start of each epoch that changed the account.
     var epochs: [String: Int64] = [:]
-    /// The members of a space and those whose access ended, by person.
+    /// The memberships of a space by person, including ended memberships.
     var members: [String: Membership] = [:]
     private(set) var lastDay: Int?
     /// The account's seq before its first transaction of each day.
@@ -22,7 +22,7 @@ struct AccountNotes: Sendable {
         var day: Int
     }
 
-    /// Notes the day of the next transaction. Drops later days, because the clock was wrong when they were noted.
+    /// Notes the day of the next transaction. Removes later days, because the clock was wrong when they were noted.
     mutating func begin(day: Int) {
         guard lastDay != day else { return }
         lastDay = day

@@ -8,8 +8,8 @@ public struct AppliedTransaction: Sendable {
     public let account: String
     /// The number of the transaction. An account's numbers have no gaps.
     public let seq: Int64
-    /// The rows that this transaction was the last to change. A row that has changed since appears in the later
-    /// transaction instead, so the list may be empty.
+    /// The rows that this transaction was the last to change. A row that changed again appears in the later transaction
+    /// instead, so the list may be empty.
     public let rows: [AppliedRow]
 }
 
@@ -24,8 +24,8 @@ public struct AppliedRow: Sendable {
 }
 
 @_spi(Internals) extension AccountSnapshot {
-    /// The transactions not yet reported to the app, in order and at most `limit`. Omits types that are not in the
-    /// schema.
+    /// The first `limit` transactions that were not yet reported to the app, in order. Omits rows whose type is not in
+    /// the schema.
     ///
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
     public func unreported(by schema: Schema, limit: Int) throws -> [AppliedTransaction] {

@@ -42,7 +42,8 @@
 
     /// The JSON that a device uses to find the last point it shares with the server.
     ///
-    /// - Parameter name: The epoch of the device's state. If the database knows it, earlier epochs are left out.
+    /// - Parameter name: The epoch of the device's state. If the database knows this epoch, earlier epochs are left
+    ///   out.
     func json(from name: String) -> JSON {
         let first = all.firstIndex { $0.name == name } ?? 0
         return .array(all[first...].map { ["epoch": .string($0.name), "firstSeq": .int($0.firstSeq)] })

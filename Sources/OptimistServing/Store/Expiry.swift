@@ -5,8 +5,8 @@ public import Foundation
 /// The days before which the server forgets deleted rows and push numbers. Days are counted from 1 January 1970 in UTC.
 ///
 /// The server keeps tombstones so that devices that were offline learn of deletions. When it purges a tombstone, it
-/// also forgets which row the deleted row was merged into, and the values that a later edit could revive. A device
-/// that was offline for longer compares its rows with a snapshot.
+/// also forgets which row the deleted row was merged into, and the values that a later edit could revive. If a device
+/// was offline longer than the server keeps tombstones, it compares its rows with a snapshot.
 ///
 /// The server never forgets epochs. If it did not recognise a device's epoch, the device would conclude that the server
 /// had lost everything, and would send rows that were deleted long ago.
@@ -38,7 +38,7 @@ public import Foundation
     ///   - day: The day.
     ///   - seq: The account's last transaction, made on `lastDay`.
     ///   - lastDay: The day of the last transaction. Nil: no transaction's day was ever noted.
-    ///   - noted: The account's seq before its first transaction of the earliest noted day from `day` on.
+    ///   - noted: The account's seq before the first transaction of a noted day: the earliest that is `day` or later.
     public static func seq(before day: Int, seq: Int64, lastDay: Int?, noted: Int64?) -> Int64 {
         if let lastDay, lastDay < day { return seq }
         return noted ?? 0

@@ -7,7 +7,7 @@ struct InMemoryAccount: Sendable {
     var notes = AccountNotes()
     private(set) var rows: [String: [String: StoredRow]] = [:]
     private var index: [String: [IndexEntry: Set<String>]] = [:]
-    /// The positions of the rows, by type and in order, including positions that rows have since left.
+    /// The positions of the rows, by type and in order, including positions that rows have left.
     private var order: [String: [(place: LogPosition, id: String)]] = [:]
 
     /// Stores a row under the current seq, after all other rows.
@@ -52,7 +52,7 @@ struct InMemoryAccount: Sendable {
 
     mutating func remember(_ row: StoredRow, at key: RowKey) { rows[key.type, default: [:]][key.id] = row }
 
-    /// Removes abandoned positions once they are the majority. Earlier changes can then no longer be undone.
+    /// Removes abandoned positions when they are the majority. After that, earlier changes can no longer be undone.
     mutating func sweep() {
         for (type, places) in order where places.count > 2 * (rows[type]?.count ?? 0) + 16 {
             order[type] = places.filter { rows[type]?[$0.id]?.place == $0.place }

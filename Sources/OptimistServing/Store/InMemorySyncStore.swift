@@ -13,7 +13,7 @@ import OptimistCore
     public struct Contents: Sendable {
         var accounts: [String: InMemoryAccount] = [:]
         var epochs: [String]
-        /// The schema version whose names the rows use. Nil: that of the first accepted schema.
+        /// The schema version whose names the rows use. Nil: the version of the first accepted schema.
         var schemaVersion: Int?
     }
 
@@ -131,7 +131,7 @@ final class InMemoryTransaction: AccountTransaction {
     private let reader: Reader
     private let formerAccess: Access
     private let epochNames: [String]
-    /// The account's notes before the transaction. `formerRows` has its rows.
+    /// The account's notes before the transaction. `formerRows` has the previous versions of the rows.
     private let former: AccountNotes
     private var formerRows: [(change: RowChange, row: StoredRow?)] = []
     private var forgotten: [(key: RowKey, row: StoredRow)] = []

@@ -2,7 +2,8 @@
 
 @_spi(Internals) public import OptimistWire
 
-/// An index entry of a living row. It finds a row by the row it refers to, or by its unique values.
+/// An index entry of a living row. Its key is the id of a row that the living row refers to, or the living row's unique
+/// values.
 @_spi(Internals) public struct IndexEntry: Hashable, Sendable {
     /// The name of the index, unique within the row's type. The same name always means the same columns.
     public var index: String

@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A key in an index: the id of the referenced row, or the row's unique values.
+/// A key in an index: the id of a referenced row, or the unique values of a row.
 ///
 /// Keys are compared by their bytes, as in SQLite. Swift treats composed and decomposed letters as equal, so a row that
-/// changes from one to the other would still be found under its old value.
+/// changes from composed to decomposed letters would still be found under its old value.
 @_spi(Internals) public struct IndexKey: Sendable {
     /// The id of the referenced row, or the canonical JSON of the unique values.
     public let text: String

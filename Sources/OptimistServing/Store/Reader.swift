@@ -2,7 +2,8 @@
 
 /// The reader or writer of accounts. It decides which accounts a store opens.
 @_spi(Internals) public enum Reader: Hashable, Sendable {
-    /// A person, by the id of the person's own account. May open this account, and spaces as a member.
+    /// A person, by the id of the person's own account. May open this account, and the spaces of which the person is a
+    /// member.
     case person(String)
     /// The server's own housekeeping, and its operator. May open every account.
     case `operator`

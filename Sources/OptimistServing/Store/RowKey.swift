@@ -4,7 +4,7 @@
 public struct RowKey: Hashable, Sendable {
     /// The row's type.
     public var type: String
-    /// The row's id, a lower-case UUID once the service has checked it.
+    /// The row's id, a lower-case UUID after the service has checked it.
     public var id: String
 
     /// Makes a key without checking it.

@@ -12,7 +12,7 @@ import OptimistWire
         return tombstone.json.bytes
     }
 
-    /// The JSON of the data that pages omit. Nil, as for most rows, if there is none.
+    /// The JSON of the data that pages omit. Nil: the row has no such data, like most rows.
     public var hidden: [UInt8]? {
         var object = JSONObject()
         if !row.counters.isEmpty { object.append("totals", .map(row.counters) { .map($0) { $0.json } }) }
@@ -71,7 +71,7 @@ extension LoggedRow {
             !$0.value.isEmpty
         }
         if mine.isEmpty { return content }
-        // The object always has an id, so a comma is right.
+        // The object always has an id, so a comma must precede the next member.
         return content.dropLast() + Array(",\"@mine\":".utf8) + RowPatch.json(ofMine: mine).bytes + [UInt8(ascii: "}")]
     }
 }

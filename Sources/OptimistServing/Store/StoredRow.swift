@@ -41,12 +41,13 @@ public import OptimistWire
 @_spi(Internals) public struct RowMemory: Hashable, Sendable {
     /// The id of the row that this deleted row was merged into.
     public var mergedInto: String?
-    /// The life of that row at the time of the merge. Nil: unknown.
+    /// The life of the row ``mergedInto`` at the time of the merge. Nil: unknown.
     public var mergedLife: Int?
     /// The earliest life that edits have joined to the current or last life. Nil: edits have not joined lives, or the
     /// server knows only that the row was deleted.
     public var firstLife: Int?
-    /// Clocks that ran ahead and were replaced: by column, then by the device that gave them.
+    /// The clocks that ran ahead, with their replacements. The keys are the column, then the device that gave the
+    /// clock.
     public var replaced: [String: [String: ReplacedClock]]
     /// Values that a device overwrote, or deleted with the row, without having read them.
     public var unread: UnreadClocks
@@ -67,7 +68,7 @@ public import OptimistWire
     }
 }
 
-/// A clock that ran ahead, and its replacement. The server uses it to recognise a repeated write.
+/// A clock that ran ahead, and its replacement. The server uses both to recognise a repeated write.
 @_spi(Internals) public struct ReplacedClock: Hashable, Sendable {
     /// The device's clock.
     public var given: WriteClock
@@ -80,8 +81,8 @@ extension MergeRow {
         patch(of: Set(cells.keys).union(counters.keys), for: origins, seq: seq)
     }
 
-    /// A patch of some columns. A counter appears as its sum, with the latest clock of its totals and the totals of the
-    /// given origins.
+    /// A patch of some columns. A counter appears as its sum, with the latest clock among its totals, and with the
+    /// totals of the given origins.
     func patch(of columns: Set<String>, for origins: Set<String>, seq: Int64? = nil) -> RowPatch {
         var values: [JSONObject.Member] = []
         var clocks: [String: WriteClock] = [:]
@@ -105,7 +106,7 @@ extension MergeRow {
     }
 
     /// Packs the clocks, or returns nil if there are none. Only a plain column's clock becomes the common clock: if
-    /// only counters have clocks, all of them are exceptions.
+    /// only counters have clocks, all these clocks are exceptions.
     private static func packed(_ clocks: [String: WriteClock], _ counted: [String: WriteClock]) -> ColumnClocks? {
         guard let first = clocks.values.first ?? counted.values.first else { return nil }
         if clocks.isEmpty { return ColumnClocks(exceptions: counted) }

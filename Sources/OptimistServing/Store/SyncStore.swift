@@ -4,18 +4,18 @@ public import OptimistWire
 
 /// The interface between the protocol and a database.
 ///
-/// A store keeps the rows of each account in the order of their transactions. It makes no decisions: when a transaction
-/// has read and before it writes, `SetEvaluation` works out the effect of the push.
+/// A store keeps the rows of each account in the order of their transactions. It makes no decisions: `SetEvaluation`
+/// works out the effect of a push, after the transaction has read and before it writes.
 @_spi(Internals) public protocol SyncStore: Sendable {
     /// The current epoch of the database, as far as this process knows: 1 to 64 ASCII letters and digits.
     ///
     /// A new epoch begins whenever the database may have been restored to an earlier state.
     var epoch: String { get }
-    /// Runs `work` on accounts as of one moment, outside the event loops.
+    /// Runs `work` on the state of accounts at one moment, outside the event loops.
     ///
     /// - Parameters:
     ///   - accounts: The accounts' ids.
-    ///   - reader: The person or operator, who takes turns with others.
+    ///   - reader: The person or operator. Takes turns with other readers.
     ///   - work: Receives the accounts by id. An account is missing if it does not exist or the reader may not open
     ///     it. Both cases look the same. Only a former member of a space learns that the access ended.
     /// - Throws: What `work` throws, or the database's error.
@@ -24,17 +24,17 @@ public import OptimistWire
         _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer
 
-    /// Runs `work` under the locks of accounts, and returns once its writes are durable. The writes of all accounts are
+    /// Runs `work` under the locks of accounts, and returns when its writes are durable. The writes of all accounts are
     /// one transaction.
     ///
     /// The store locks the accounts in the order of their ids, so that writers of the same accounts never wait for each
-    /// other in a circle. If `work` throws, the store discards its writes. Cancelling the caller does not undo them.
+    /// other in a circle. If `work` throws, the store discards its writes. Cancelling the caller undoes no writes.
     ///
     /// - Parameters:
     ///   - accounts: The accounts' ids.
-    ///   - reader: The person or operator, who takes turns with others.
-    ///   - founding: The spaces among the accounts that `work` may found. If such an account does not exist, it is made
-    ///     and opened, and it stays if `work` appends to it.
+    ///   - reader: The person or operator. Takes turns with other readers.
+    ///   - founding: The spaces among the accounts that `work` may found. If such an account does not exist, the store
+    ///     makes and opens it, and keeps it if `work` appends to it.
     ///   - work: As for ``read(accounts:as:_:)``.
     /// - Throws: What `work` throws, or the database's error.
     func write<Answer: Sendable>(
@@ -71,7 +71,7 @@ public import OptimistWire
         }
     }
 
-    /// Runs `work` under an account's lock, and returns once its writes are durable.
+    /// Runs `work` under an account's lock, and returns when its writes are durable.
     ///
     /// - Throws: What `work` throws, ``StoreError/noAccount``, or the database's error.
     public func write<Answer: Sendable>(
@@ -84,8 +84,8 @@ public import OptimistWire
     }
 }
 
-/// A consistent view of one account. Every statement behind it is bound to that account. Only one thread at a time uses
-/// it.
+/// A consistent view of one account. Every database statement of the view is bound to that account. Only one thread at
+/// a time uses the view.
 ///
 /// Every function throws the database's error, ``StoreError/damagedRow(_:)``, and errors of ``meter``.
 @_spi(Internals) public protocol AccountSnapshot {
@@ -94,7 +94,7 @@ public import OptimistWire
     var meter: WorkMeter? { get nonmutating set }
     /// The account's id.
     var account: String { get }
-    /// The reader's right to the account, as of the snapshot's moment.
+    /// The reader's right to the account at the snapshot's moment.
     var access: Access { get }
     /// The persons who are members of the account, if it is a space, in the order of their ids.
     func members() throws -> [Membership]
@@ -108,13 +108,13 @@ public import OptimistWire
     func reportedSeq() throws -> Int64
     func hasExpired(_ expiry: Expiry) throws -> Bool
     func epochs() throws -> Epochs
-    /// The rows with these ids, including deleted ones. Unknown ids are left out.
+    /// The rows with these ids, including deleted rows. Unknown ids are left out.
     func rows(type: String, ids: [String]) throws -> [String: StoredRow]
     /// The sorted ids of the living rows with these keys in an index, by key. Keys without rows are left out.
     func holders(type: String, index: String, keys: [IndexKey]) throws -> [IndexKey: [String]]
     /// The stored JSON of the living rows among these ids, in no particular order.
     ///
-    /// Rows beyond `maxBytes` in total are left out, except the first.
+    /// The first row is always included. Further rows are left out if the total would exceed `maxBytes`.
     func livingRows(type: String, ids: [String], maxBytes: Int) throws -> LivingRows
     /// The stored JSON of living rows after `id`, or from the first row, in the order of their ids.
     ///
@@ -129,11 +129,11 @@ public import OptimistWire
 
 /// A snapshot under the account's lock that can also write rows.
 @_spi(Internals) public protocol AccountTransaction: AccountSnapshot {
-    /// Records the number of a device's push, and the day as ``Expiry`` counts days.
+    /// Records the number of a device's push, and the push's day, counted as in ``Expiry``.
     ///
     /// - Returns: False if the device has already sent a higher number.
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool
-    /// Records that all transactions up to this one were reported to the app. A lower number than before has no effect.
+    /// Records that all transactions up to `seq` were reported to the app. A lower number than before has no effect.
     func noteReported(_ seq: Int64) throws
     /// Stores rows, their index entries and their memberships under the next seq, in the given order. Each row occurs
     /// once. Returns the seq.
@@ -158,7 +158,7 @@ public import OptimistWire
     public var bornSeq: Int64?
     public var droppedEntries: Set<IndexEntry>
     public var addedEntries: Set<IndexEntry>
-    /// For a member row: the change of the index of members. Nil: the row leaves the index as it is.
+    /// For a member row: the change of the index of members. Nil: the index does not change.
     public var membership: MembershipChange?
 }
 
@@ -172,7 +172,7 @@ public import OptimistWire
     public var generation: Int
     /// The row's JSON, from ``StoredRow/content(id:)``.
     public var content: [UInt8]
-    /// The value of ``StoredRow/hidden``. Nil for a deleted row, whose page does not need it.
+    /// The value of ``StoredRow/hidden``. Nil for a deleted row, because no page needs the value.
     public var hidden: [UInt8]?
 
     public init(
