@@ -3,8 +3,8 @@
 package import OptimistWire
 
 extension OptimistServer {
-    /// Carries out an operator's order. Not reachable over the network. If it ends sessions, their connected devices
-    /// are notified at once.
+    /// Carries out an operator's order. Not reachable over the network. If the order ends sessions, their connected
+    /// devices are notified at once.
     ///
     /// - Returns: For an invitation: `invitation` and `expiresAt`; for a reset: `token` and `expiresAt`; for a
     ///   deletion: `deleted` and `receipt`; otherwise `accounts`, `sessions`, `ended` or `receipts`. Invitations and

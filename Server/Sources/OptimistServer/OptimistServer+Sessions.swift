@@ -21,8 +21,8 @@ extension OptimistServer {
             acceptsToken: isLetIn)
     }
 
-    /// Ends a session with the reason `revoked`, unless it has already ended. Its device learns of it at once if it
-    /// listens, otherwise with its next request.
+    /// Ends a session with the reason `revoked`, unless it has already ended. If the session's device listens, it
+    /// learns of the end at once, otherwise with its next request.
     package func revoke(_ session: SessionSummary) async throws {
         _ = try await registry.revoke(account: session.account, session: session.id)
     }

@@ -200,12 +200,12 @@ public final class OptimistServer: Service {
         get async throws { configuration.adminPort == nil ? nil : try await adminBinding.port }
     }
 
-    /// Stops ``run()`` once the requests in flight are answered. Event streams close at once. After five seconds the
-    /// server also closes connections whose client does not send its body or read its answer.
+    /// Stops ``run()`` as soon as the requests in flight are answered. Event streams close at once. After five seconds
+    /// the server also closes connections whose client does not send its body or read its answer.
     public func shutdown() async { await binding.shutDown() }
 
     /// By default these signals kill the process when a client leaves in the middle of an answer or a file reaches its
-    /// size limit. Ignored, they become errors.
+    /// size limit. If the signals are ignored, they become errors.
     private static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)

@@ -46,7 +46,8 @@ public struct ServerConfiguration: Sendable {
     /// account reset` still creates tokens.
     public var deliverReset: (@Sendable (PasswordReset) async throws -> Void)?
     /// Whether your proxy is in front of the server. If true, the server trusts `X-Forwarded-For` and
-    /// `X-Forwarded-Proto`. If false behind a proxy, all clients share one limit on attempts. Default: false.
+    /// `X-Forwarded-Proto`. If it is false although the server is behind a proxy, all clients share one limit on
+    /// attempts. Default: false.
     public var isBehindProxy: Bool
     /// The current time as an operator confirmed it, for a start after the clock leapt by more than a day. If this time
     /// is within a day and a half of the server's clock, the server trusts its clock and resumes sweeping. Default:

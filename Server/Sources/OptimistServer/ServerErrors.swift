@@ -16,7 +16,7 @@ extension OptimistError.Code {
     public static let dataInUse = Self("dataInUse")
     /// The schema contradicts the data or needs a feature that the server does not support.
     public static let schemaConflict = Self("schemaConflict")
-    /// The secret for tokens is missing, unreadable, or different from the one of the other processes.
+    /// The secret for tokens is missing, unreadable, or different from the secret of the other processes.
     public static let wrongSecret = Self("wrongSecret")
     /// Another program listens on the configured address and port.
     public static let addressInUse = Self("addressInUse")

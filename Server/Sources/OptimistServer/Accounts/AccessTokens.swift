@@ -16,7 +16,7 @@ final class AccessTokens: Sendable {
         var sub: String
         /// The session.
         var sid: String
-        /// The number of the refresh token issued with it.
+        /// The number of the refresh token that was issued with this access token.
         var gen: Int
         /// In seconds since 1970.
         var iat: Int
@@ -26,7 +26,7 @@ final class AccessTokens: Sendable {
     let lifetime: Int
     private let key: SecretKey
     private let verified = Mutex<[[UInt8]: Claims]>([:])
-    /// Refused before their expiry. Forgotten at a restart.
+    /// Tokens that are refused before they expire. They are forgotten at a restart.
     private let expired = Mutex<[[UInt8]: Claims]>([:])
     private let maxVerified = 50_000
 

@@ -11,8 +11,8 @@ import ServiceLifecycle
 /// Carries out an operator's orders, whether or not a server is running.
 ///
 /// Only one process can use a data directory. If no server uses it, the order opens it directly. A running server takes
-/// orders at a socket in its directory, which only the directory's owner can open, and notifies the devices that listen
-/// to it at once.
+/// orders at a socket in its directory, and immediately notifies the devices that listen to the server. Only the
+/// directory's owner can open the socket.
 package enum AccountOffice {
     /// HTTP over a Unix socket, `POST /orders`.
     package static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
@@ -92,7 +92,7 @@ struct ControlSocket: Service {
                 return Response(.notFound, body: answer.bytes)
             }
         }
-        // Its messages about starting and stopping would repeat the server's.
+        // The application's messages about starting and stopping would repeat the server's messages.
         var logger = logger
         logger.logLevel = .critical
         return Application(

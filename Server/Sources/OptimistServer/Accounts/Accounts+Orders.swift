@@ -11,7 +11,7 @@ package enum AccountOrder: Codable, Hashable, Sendable {
     /// The token resets the password once, within an hour.
     case reset(email: String)
     case sessions(email: String)
-    /// With the reason `revoked`. Nil for all sessions.
+    /// The sessions end with the reason `revoked`. A nil session means all sessions.
     case endSessions(email: String, session: String?)
     /// Keeps a receipt.
     case delete(email: String)

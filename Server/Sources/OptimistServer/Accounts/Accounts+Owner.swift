@@ -4,7 +4,8 @@ import Foundation
 import OptimistWire
 
 extension Accounts {
-    /// Checks the password again, in case someone else has the device. A wrong one counts like one at sign-in.
+    /// Checks the password again, in case someone else has the device. A wrong password counts like a wrong password at
+    /// sign-in.
     private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> StoredAccount {
         try await limit(caller)
         guard let account = try await store.account(id: identity.account) else { throw deleted }
@@ -54,7 +55,7 @@ extension Accounts {
         try await store.forgetAccounts(deletedBefore: time - receiptLifetime)
     }
 
-    /// In seconds. Devices do not ask about a deleted account for longer.
+    /// In seconds. After this time, devices no longer ask about a deleted account.
     var receiptLifetime: Double { 2 * settings.refreshLifetimeSeconds }
 
     // MARK: - Sessions

@@ -14,7 +14,7 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - event: The log's name for a refusal. Too many attempts are always `throttled`.
-    ///   - subject: The known parts of the account and session. `work` adds to it.
+    ///   - subject: The known parts of the account and session. `work` can add further parts.
     func refusing<Value>(
         as event: SecurityLog.Event, _ caller: Caller, about subject: Subject = Subject(),
         _ work: (inout Subject) async throws -> Value

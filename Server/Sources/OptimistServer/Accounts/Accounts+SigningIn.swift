@@ -45,8 +45,8 @@ extension Accounts {
 
     /// Returns the invitation that a sign-up spends, or nil if none is needed.
     ///
-    /// Checked before the password is hashed, so that a stranger without an invitation costs the server little and
-    /// cannot learn which addresses have an account.
+    /// The invitation is checked before the password is hashed, so that a stranger without an invitation costs the
+    /// server little and cannot learn which addresses have an account.
     private func admission(_ entry: Entry) async throws -> OneTimeToken? {
         switch settings.signUp {
         case .open: return nil
@@ -81,7 +81,7 @@ extension Accounts {
 
     func limit(_ caller: Caller) async throws { try await limit(.address, caller.throttleKey) }
 
-    /// The limit also applies to addresses without an account, so it does not reveal them.
+    /// The limit also applies to addresses without an account, so it does not reveal which addresses have an account.
     func limit(account email: String) async throws { try await limit(.account, email.lowercased()) }
 
     func limit(_ kind: AttemptKind, _ key: String) async throws {

@@ -80,8 +80,8 @@ extension Accounts {
         return Identity(account: claims.sub, session: claims.sid)
     }
 
-    /// Returns the session of an access token of any age, and whether the token is accepted. Nil if this server did not
-    /// issue it.
+    /// Returns the session of an access token, even if the token has expired, and whether the token is accepted. Nil if
+    /// this server did not issue the token.
     func session(accessToken text: String) async throws -> (record: SessionRecord, isLetIn: Bool)? {
         guard let claims = access.claims(ofAnyAge: text, now: now()),
             let record = try await store.session(account: claims.sub, id: claims.sid)

@@ -4,7 +4,7 @@
 /// Rules find more than a list could hold: "Football12!" is refused because of its word.
 ///
 /// > Source: the top words of the UK National Cyber Security Centre's list of the 100,000 most used passwords in
-/// > breaches (2019, from Have I Been Pwned), limited to those of 8 characters or more that the rules below do not
+/// > breaches (2019, from Have I Been Pwned), limited to words of 8 characters or more that the rules below do not
 /// > find.
 enum CommonPasswords {
     /// - Parameter password: In lower case.

@@ -11,9 +11,9 @@ package struct DeletionReceipt: Hashable, Sendable {
     package var deletedAt: Double
     /// Including tombstones.
     package var rows: Int
-    /// Including ended ones.
+    /// Including ended sessions.
     package var sessions: Int
-    /// Whether all data is removed. The server continues until it is.
+    /// Whether all data has been removed. If not, the server continues to remove it.
     package var isErased: Bool
 
     package init(account: String, deletedAt: Double, rows: Int, sessions: Int, isErased: Bool) {

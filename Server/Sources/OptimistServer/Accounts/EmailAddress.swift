@@ -11,8 +11,8 @@ package struct EmailAddress: Hashable, Sendable {
 
     /// Parses an address. Surrounding white space is ignored.
     ///
-    /// Nil if it is not two parts around one `@`, contains white space or invisible characters, is longer than 254
-    /// bytes, or has a domain without an ASCII form.
+    /// Nil if the text is not two parts around one `@`, contains white space or invisible characters, is longer than
+    /// 254 bytes, or has a domain without an ASCII form.
     package init?(_ text: String) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
         let scalars = trimmed.unicodeScalars

@@ -16,8 +16,8 @@ public struct PasswordReset: Hashable, Sendable, Codable {
 
 /// A queue of addresses whose owners forgot their passwords.
 ///
-/// The request is answered before the account is looked up, so neither the answer nor its duration reveals whether it
-/// exists. When a hundred requests wait, further ones are dropped; their senders can ask again.
+/// The request is answered before the account is looked up, so neither the answer nor its duration reveals whether the
+/// account exists. When a hundred requests wait, further requests are dropped; their senders can ask again.
 final class ForgottenPasswords: Sendable {
     let emails: AsyncStream<String>
     private let queue: AsyncStream<String>.Continuation

@@ -20,7 +20,7 @@ package struct OneTimeToken: Hashable, Sendable {
         text = "\(purpose.rawValue).\(account).\(Base64URL.encode(randomBytes(32)))"
     }
 
-    /// Returns nil if the token is malformed. A well-formed one may still be unknown to this server.
+    /// Returns nil if the token is malformed. A well-formed token may still be unknown to this server.
     init?(_ text: String, for purpose: Purpose) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let parts = trimmed.split(separator: ".", omittingEmptySubsequences: false)

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Hashes passwords with scrypt on separate threads. A hash takes a quarter of a second and 32 MB.
 final class Passwords: Sendable {
-    /// Stored with each hash, so that old hashes stay valid when it is raised.
+    /// The cost is stored with each hash, so that old hashes stay valid when the cost is raised.
     struct Cost: Sendable, Hashable {
         /// A power of two.
         var rounds: Int
@@ -48,8 +48,8 @@ final class Passwords: Sendable {
         queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     }
 
-    /// Returns the text to store. It hashes the Unicode normal form C, because keyboards may encode the same letters
-    /// differently.
+    /// Returns the text to store. The password is hashed in Unicode normal form C, because keyboards may encode the
+    /// same letters differently.
     ///
     /// > Source: NIST SP 800-63B-4 §3.1.1.2; RFC 8265 §4.2.2.
     func hash(_ password: String) async throws -> String {
@@ -62,8 +62,8 @@ final class Passwords: Sendable {
         }
     }
 
-    /// Compares the password in its normal form and, as early versions hashed it, as entered. Without a stored hash
-    /// this does the same work and returns false.
+    /// Compares the password in its normal form and as entered, because early versions hashed it as entered. Without a
+    /// stored hash, the function does the same work and returns false.
     func verify(_ password: String, against stored: String?) async throws -> Bool {
         let cost = cost
         let normal = password.normalForm

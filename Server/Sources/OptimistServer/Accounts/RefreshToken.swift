@@ -35,7 +35,7 @@ struct RefreshToken: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// Whether the token belongs to the session, in constant time for the signature.
+    /// Whether the token belongs to the session. Compares the signature in constant time.
     func isGenuine(for record: SessionRecord, key: SecretKey) -> Bool {
         record.account == account && record.id == session
             && HMACSHA256.isValid(signature, for: signed(salt: record.salt), key: key)

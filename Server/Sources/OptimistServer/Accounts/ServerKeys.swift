@@ -15,7 +15,7 @@ public struct ServerKeys: Sendable {
 
     /// Parses a secret: the result of ``make()``, or the content of a data directory's `keys.json`.
     ///
-    /// Whether the other processes use the same secret is checked when a server opens the database.
+    /// When a server opens the database, it checks whether the other processes use the same secret.
     ///
     /// - Parameter text: 64 bytes as base64url without padding, or a JSON object whose `access` and `refresh` together
     ///   contain them. Surrounding white space is ignored.
@@ -64,7 +64,7 @@ public struct ServerKeys: Sendable {
         do { try self.init(at: file) } catch {
             throw OptimistError(
                 .unreadableData,
-                "\(file.path) does not contain valid keys. Restore it from a backup, or remove it; all users must then sign in again."
+                "\(file.path) does not contain valid keys. Restore the file from a backup, or remove it; all users must then sign in again."
             )
         }
     }

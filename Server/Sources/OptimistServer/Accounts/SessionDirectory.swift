@@ -2,18 +2,18 @@
 
 import Synchronization
 
-/// A cache of session states. Every end is recorded here before it is answered, so an access token stops working
-/// immediately instead of when it expires.
+/// A cache of session states. The end of a session is recorded here before the request that ends it is answered, so an
+/// access token stops working immediately instead of when it expires.
 ///
-/// If several processes share the data, another one may end a session, so a cached state is used only for a limited
+/// If several processes share the data, another process may end a session, so a cached state is used only for a limited
 /// time.
 final class SessionDirectory: Sendable {
     struct Standing: Hashable, Sendable {
         var confirmed: Int
         var ended: SessionEnd?
-        /// Since a fixed moment.
+        /// When the state was read, as the time since a fixed moment.
         var readAt: Duration = .zero
-        /// The database's epoch. A database that was restored since then may lack the session.
+        /// The database's epoch at that time. A database that was restored later may lack the session.
         var epoch = ""
     }
 
@@ -25,7 +25,7 @@ final class SessionDirectory: Sendable {
     private let epoch: @Sendable () -> String
 
     /// - Parameters:
-    ///   - lifetime: How long a state is used. Nil means without limit.
+    ///   - lifetime: How long a state is used. Nil means no limit.
     ///   - elapsed: Returns the time since a fixed moment.
     ///   - epoch: Returns the current epoch of the database.
     init(
@@ -37,7 +37,7 @@ final class SessionDirectory: Sendable {
         self.epoch = epoch
     }
 
-    /// Nil if the database must be asked. An ended session stays ended without a time limit.
+    /// Nil if the database must be asked. The end of a session is cached without a time limit.
     subscript(session: String) -> Standing? {
         guard let known = standings.withLock({ $0[session] }) else { return nil }
         return isInUse(known) ? known : nil

@@ -14,8 +14,9 @@ package enum SessionEnd: String, Sendable {
 /// A device's session: a sequence of numbered refresh tokens.
 ///
 /// Only the newest token is accepted, with one exception: a device that lost an answer may present the previous token
-/// and gets the same successor again, until the successor was used. It counts as used when it is presented, or when the
-/// access token issued with it is used. A client that presents the previous token after that must have a copy of it.
+/// and gets the same successor again, until the successor has been used. The successor counts as used when it is
+/// presented, or when the access token that was issued with it is used. A client that presents the previous token after
+/// that must have a copy of it.
 package struct SessionRecord: Sendable, Equatable {
     package var account: String
     package var id: String
@@ -52,8 +53,8 @@ package struct SessionRecord: Sendable, Equatable {
 
     /// Decides whether to accept a refresh token with a valid signature.
     ///
-    /// After a restore the token may have a higher number than this record. It is accepted, because only the server can
-    /// make one, and numbering continues after it.
+    /// After a restore the token may have a higher number than this record. Such a token is accepted, because only the
+    /// server can make it, and numbering continues after its number.
     ///
     /// - Parameters:
     ///   - presented: The token's number.

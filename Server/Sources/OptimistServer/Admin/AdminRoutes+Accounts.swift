@@ -60,7 +60,7 @@ extension AdminRoutes {
         ]
     }
 
-    /// Returns one row, or rows ordered by their last change, oldest first and including deleted ones.
+    /// Returns one row, or rows in the order of their last change, oldest first. Deleted rows are included.
     private func rows(_ account: String, _ request: Request) async throws -> JSON {
         let query = request.uri.queryParameters
         guard let type = query["type"].map({ String($0) }), schema.types[type] != nil else {
@@ -76,7 +76,8 @@ extension AdminRoutes {
         }
         let start = query["after"].map { String($0) }
         guard let place = LogPosition(adminText: start ?? "0.0") else {
-            throw RequestProblem(type: "about:blank", status: 400, detail: "\"after\" must be the \"next\" of a page.")
+            throw RequestProblem(
+                type: "about:blank", status: 400, detail: "\"after\" must be the value of \"next\" in an earlier page.")
         }
         let page = try await read(account) {
             try $0.changes(type: type, from: place, limit: limit, maxBytes: Self.maxPageBytes)

@@ -11,7 +11,7 @@ import OptimistLoopback
 /// health.
 ///
 /// Every user of this machine can read all data here. It does not include passwords, hashes or tokens. The only change
-/// it allows is to end a session.
+/// that these routes allow is to end a session.
 struct AdminRoutes: Sendable {
     let storage: OpenedStorage
     let accounts: Accounts

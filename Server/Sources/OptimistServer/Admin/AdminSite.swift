@@ -19,7 +19,7 @@ struct AdminSite: Service {
     func run() async throws {
         let router = Router(context: LocalRequestContext.self)
         routes.add(to: router)
-        // Its messages about starting and stopping would repeat the server's.
+        // The application's messages about starting and stopping would repeat the server's messages.
         var quiet = logger
         quiet.logLevel = .critical
         let application = Application(

@@ -10,20 +10,20 @@ import Synchronization
 final class RecentRefusals: Sendable {
     struct Refusal: Sendable {
         var time: Date
-        /// Nil if the server does not know the account, or did not know it yet.
+        /// Nil if the account was not known, or not yet known, when the request was refused.
         var account: String?
         /// The route's template.
         var route: String
         /// Nil if the entire request was refused.
         var row: RowKey?
         var code: String
-        /// 200 if the request was carried out but the row refused.
+        /// 200 if the request was carried out but the row was refused.
         var status: Int
     }
 
     private struct Ring {
         var refusals: [Refusal] = []
-        /// The index to overwrite once the ring is full.
+        /// The index to overwrite when the ring is full.
         var next = 0
     }
 
@@ -70,7 +70,8 @@ final class RecentRefusals: Sendable {
     private static func cut(_ text: String) -> String { String(text.prefix(maxText)) }
 }
 
-/// Records requests that are refused entirely, except for expired tokens, which every device sends regularly.
+/// Records requests that are refused entirely, but not requests with expired tokens, which every device sends
+/// regularly.
 struct RefusalWatch: RouterMiddleware {
     let refusals: RecentRefusals
 

@@ -5,8 +5,9 @@ import GRDB
 import OptimistCore
 package import OptimistWire
 
-/// Writes an account as lines of JSON: the account, its sessions, its rows, and a last line with their counts. Without
-/// the last line, the export was cut short. It includes tombstones, but not password hashes and token secrets.
+/// Writes an account as lines of JSON: the account, its sessions, its rows, and a last line with their counts. If the
+/// last line is missing, the export was cut short. The export includes tombstones, but no password hashes or token
+/// secrets.
 package struct AccountExport {
     private let write: (JSON) throws -> Void
     private var rows: Int64 = 0

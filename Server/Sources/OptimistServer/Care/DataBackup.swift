@@ -18,9 +18,9 @@ package enum DataBackup {
     /// Copies a data directory as of one moment, even while the server runs. Blocks the thread.
     ///
     /// The copy is a directory that only its owner can read: the database, the keys, the schema, and `backup.json` with
-    /// their checksums. It gets its final name after it passed a check, so an interrupted copy leaves nothing under
-    /// that name. A killed program may leave a hidden directory next to it, which the next backup to the same place
-    /// removes.
+    /// their checksums. The copy gets its final name after it has passed a check, so an interrupted copy leaves nothing
+    /// under that name. A killed program may leave a hidden directory next to the target. The next backup to the same
+    /// place removes it.
     ///
     /// - Parameters:
     ///   - directory: A server's data directory.
@@ -70,7 +70,7 @@ package enum DataBackup {
         let manifest = try DirectoryManifest(of: backup)
         try refuse(directory, inside: backup)
         return try DraftDirectory.make(directory, begun: begun) { draft in
-            // The keys last, so that an interrupted copy lacks them.
+            // Copy the keys last, so that an interrupted copy lacks them.
             for name in [database] + DirectoryManifest.besides where manifest.files[name] != nil {
                 let digest = try RegularFile.copy(
                     backup.appending(path: name), to: draft.appending(path: name))
@@ -88,7 +88,7 @@ package enum DataBackup {
             "\(target.path) is in \(source.path), the directory being copied. Choose a directory outside it.")
     }
 
-    /// Resolves the links in the part that exists.
+    /// Resolves the links in the part of the path that exists.
     private static func resolved(_ url: URL) -> [String] {
         var (present, rest): (URL, [String]) = (url.absoluteURL.standardizedFileURL, [])
         while !FileManager.default.fileExists(atPath: present.path), present.pathComponents.count > 1 {

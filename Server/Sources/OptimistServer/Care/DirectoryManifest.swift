@@ -6,7 +6,7 @@ import OptimistCore
 struct DirectoryManifest: Codable, Equatable {
     static let file = "backup.json"
     static let database = "optimist.sqlite"
-    /// The other files that a backup may contain. The keys are copied last.
+    /// The files that a backup may contain besides the database. The keys are copied last.
     static let besides = ["schema.json", "keys.json"]
 
     /// SHA-256 in hexadecimal digits, by file name.

@@ -12,7 +12,7 @@ package enum DraftDirectory {
     ///
     /// - Parameters:
     ///   - target: The directory. It must not exist, or must be empty.
-    ///   - begun: Receives the hidden directory once it exists. Default: does nothing.
+    ///   - begun: Receives the hidden directory as soon as it exists. Default: does nothing.
     ///   - fill: Writes the files.
     /// - Returns: The result of `fill`.
     /// - Throws: `OptimistError` with code `unreadableData` if the target is a file or contains files, `diskTrouble` if
@@ -66,7 +66,7 @@ package enum DraftDirectory {
             let draft = parent.appending(path: ".\(name).\(mark)\(ending)", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(
                 at: draft, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            // Until it is locked, another program may take the draft for an abandoned one and remove it.
+            // Until the draft is locked, another program may consider it abandoned and remove it.
             if let lock = lock(draft, LOCK_EX) {
                 if FileManager.default.fileExists(atPath: draft.path) { return (draft, lock) }
                 close(lock)

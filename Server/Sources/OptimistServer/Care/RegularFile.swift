@@ -10,7 +10,7 @@ package enum RegularFile {
     ///
     /// - Parameter follows: Whether the source may be a link. Default: false.
     /// - Returns: The SHA-256 of its content, in hexadecimal digits.
-    /// - Throws: `OptimistError` with code `unreadableData` if it is not a regular file, or `POSIXError`.
+    /// - Throws: `OptimistError` with code `unreadableData` if the source is not a regular file, or `POSIXError`.
     static func copy(_ source: URL, to target: URL, follows: Bool = false) throws -> String {
         let written = open(target.path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard written >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

@@ -5,8 +5,8 @@ import NIOCore
 
 /// Pauses accepting for a second when the system does not have a descriptor or memory for another connection.
 ///
-/// NIO's own handler only delays the next read. The failed one is still pending, so the selector keeps reporting the
-/// same connection and uses up a CPU core.
+/// NIO's own handler only delays the next read. The failed connection is still pending, so the selector keeps reporting
+/// it and uses up a CPU core.
 final class AcceptPause: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Channel
 

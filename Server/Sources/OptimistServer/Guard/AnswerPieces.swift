@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Writes a body in small pieces, so that each piece waits until the client has read most of the earlier ones.
+/// Writes a body in small pieces, so that each piece waits until the client has read most of the earlier pieces.
 ///
 /// The base writer returns before the event loop has written a piece, so it learns too late that the client is not
 /// reading. This writer therefore waits for the event loop after every few pieces. Otherwise an entire answer could

@@ -9,13 +9,13 @@ struct AttemptLimiter: Sendable {
         var updated: Duration
     }
     private var buckets: [String: Bucket] = [:]
-    /// Beyond this, the least loaded keys are forgotten first.
+    /// If there are more keys, the least loaded keys are forgotten first.
     private let maxKeys = 10_000
 
     init(_ rate: AttemptRate) { self.rate = rate }
 
     /// - Parameters:
-    ///   - count: How many attempts it counts as, if it is allowed.
+    ///   - count: How many attempts this call counts as, if it is allowed.
     ///   - now: The time since any fixed moment.
     /// - Returns: How long to wait, or nil if the attempt is allowed.
     mutating func attempt(_ key: String, count: Int = 1, now: Duration) -> Duration? {

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// Closes a connection whose client reads its answers too slowly or, while the server shuts down, does not send its
 /// body.
 ///
-/// It counts the bytes that the connection has accepted. The channel's writability changes only after tens of
+/// It counts the bytes that the connection has accepted, because the channel's writability changes only after tens of
 /// kilobytes.
 final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart

@@ -9,13 +9,13 @@ import NIOHTTP1
 /// writes, which is too late. Hummingbird keeps working in both cases, and its own detection closes the connection
 /// afterwards.
 ///
-/// Detection works only while the server reads from the connection. It does so while it works on a request, unless the
-/// client has pipelined several more.
+/// Detection works only while the server reads from the connection. The server does so while it works on a request,
+/// unless the client has pipelined several more requests.
 final class DepartureWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
 
-    /// An outbound event around the work on a request. A connection has one request at a time.
+    /// An outbound event when the work on a request begins or ends. A connection has one request at a time.
     fileprivate enum Work: Sendable {
         case begins(giveUp: @Sendable () -> Void)
         case ends
@@ -53,11 +53,11 @@ final class DepartureWatch: ChannelDuplexHandler, RemovableChannelHandler {
 extension Channel {
     /// Runs `work` in a task that is cancelled when the client leaves or the caller is cancelled.
     ///
-    /// - Throws: The error of `work`, which may ignore its cancellation.
+    /// - Throws: The error of `work`. `work` may ignore its cancellation.
     func whileClientStays<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // Unstructured, because the connection must be able to cancel it. It does not outlive this call.
+        // The task is unstructured, because the connection must be able to cancel it. It does not outlive this call.
         let task = Task { try await work() }
         let begun = eventLoop.makePromise(of: Void.self)
         // The connection has closed and removed the watch.

@@ -9,7 +9,7 @@
 /// > Source: Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, 1998.
 struct MemoryLedger {
     let limit: Int
-    /// How much a person may hold even if others use up the limit. Not part of the limit.
+    /// How much a person may hold even if other people use up the limit. The allowance is not part of the limit.
     let allowance: Int
     private(set) var total = 0
     private var held: [String: Int] = [:]

@@ -16,7 +16,7 @@ final class MemoryRoom: Sendable {
 
     private let ledger: Mutex<MemoryLedger>
 
-    /// - Parameter memory: In bytes, including evaluations. SQLite and the connections need more in addition.
+    /// - Parameter memory: In bytes, including evaluations. SQLite and the connections need additional memory.
     init(memory: Int) {
         precondition(memory >= Self.least, "The memory limit must be at least \(Self.least) bytes.")
         ledger = Mutex(MemoryLedger(limit: memory - Self.evaluations, allowance: Self.allowance))
@@ -34,8 +34,8 @@ final class MemoryRoom: Sendable {
     }
 }
 
-/// The memory of one request: its body, then the parsed body, then its answer. Returned after ``leave()`` or on
-/// deallocation.
+/// The memory of one request: its body, then the parsed body, then its answer. The memory is returned after ``leave()``
+/// or on deallocation.
 final class MemoryShare: AnswerRoom {
     private struct Held {
         var request = 0
@@ -91,7 +91,7 @@ final class MemoryShare: AnswerRoom {
         }
     }
 
-    /// Keeps only the answer of a finished request. Never refused.
+    /// Keeps only the memory for the answer of a finished request, and never refuses it.
     func keep(answer bytes: Int) {
         held.withLock { held in
             let change = bytes - held.total
@@ -100,7 +100,7 @@ final class MemoryShare: AnswerRoom {
         }
     }
 
-    /// Keeps only the answer of a request that an app's route has carried out.
+    /// Keeps only the memory for the answer of a request that an app's route has carried out.
     ///
     /// - Throws: ``RequestProblem`` with status 503 if the memory is full.
     func keepIfThereIsRoom(answer bytes: Int) throws(RequestProblem) {

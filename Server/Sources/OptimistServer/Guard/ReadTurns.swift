@@ -3,7 +3,8 @@
 @_spi(Internals) package import OptimistServing
 import Synchronization
 
-/// Limits how many reading connections a person uses at a time, so that the others stay free for other people.
+/// Limits how many reading connections a person uses at a time, so that the other connections stay free for other
+/// people.
 package final class ReadTurns: Sendable {
     private struct Line {
         var running = 0

@@ -4,7 +4,7 @@
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Counts the requests in flight of each session, and refuses those above the limit.
+/// Counts the requests in flight of each session, and refuses requests above the limit.
 final class RequestSlots: Sendable {
     private let inFlight = Mutex<[String: Int]>([:])
     private let limit = RowSync.Limit.concurrentRequests

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// Adds the request's id, which is also in the log, and, behind a TLS proxy, HSTS.
+/// Adds the request's id, which is also in the log. Behind a TLS proxy, it also adds HSTS.
 ///
 /// > Source: RFC 6797 §7.1. A server reached without TLS must not send it (§7.2).
 struct AnswerFields: RouterMiddleware {

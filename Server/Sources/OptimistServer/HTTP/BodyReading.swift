@@ -12,7 +12,7 @@ extension Hummingbird.Request {
     /// - Parameters:
     ///   - maxBytes: A larger body is refused, without reading it if its length is announced.
     ///   - deadline: How long the client may take before the connection is closed.
-    ///   - take: Called with a number of bytes before they are buffered. An error from it ends the reading.
+    ///   - take: Called with a number of bytes before they are buffered. An error from `take` ends the reading.
     /// - Throws: ``RequestProblem`` `limit` with status 413; with status 415 for a body with a content coding; with
     ///   status 400 if the body is incomplete; any error of `take`.
     func body(
@@ -32,7 +32,7 @@ extension Hummingbird.Request {
             for try await part in body {
                 guard whole.readableBytes + part.readableBytes <= maxBytes else { throw tooLarge }
                 try take(part.readableBytes)
-                // Reserve the announced size once: while a buffer grows, it holds its bytes twice.
+                // Reserve the announced size at the start, because a buffer that grows holds its bytes twice.
                 if whole.readableBytes == 0, let announced { whole.reserveCapacity(announced) }
                 whole.writeImmutableBuffer(part)
             }

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 @_spi(Internals) import OptimistWire
 
-/// Answers `HEAD` like `GET`, but without a body, also for errors. A client would take the body for the start of the
+/// Answers `HEAD` like `GET`, but without a body. This includes errors. A client would take a body for the start of the
 /// next answer.
 struct HeadMiddleware: RouterMiddleware {
     func handle(
@@ -52,7 +52,7 @@ struct RequestCheck: RouterMiddleware {
 }
 
 extension Hummingbird.Request {
-    /// The first Host header becomes the authority. Any others remain among the fields.
+    /// The first Host header becomes the authority. Further Host headers remain among the fields.
     fileprivate var hasSecondHost: Bool { headers.contains { $0.name.canonicalName == "host" } }
 }
 

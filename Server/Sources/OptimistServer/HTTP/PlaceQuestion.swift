@@ -7,7 +7,7 @@ import OptimistGazetteer
 
 struct PlaceQuestion {
     let coordinate: Coordinate
-    /// Without duplicates, the preferred one first. At most eight are used.
+    /// Without duplicates, the preferred language first. At most eight are used.
     let languages: [LanguageCode]
     /// Whether the languages come from `Accept-Language`, because the query does not have `lang`.
     let followsHeader: Bool
@@ -46,7 +46,7 @@ struct PlaceQuestion {
 }
 
 enum AcceptLanguage {
-    /// The most preferred first. Tags with equal weight keep their order.
+    /// The most preferred tag first. Tags with equal weight keep their order.
     static func tags(_ header: String) -> [Substring] {
         header.split(separator: ",").compactMap(weigh).enumerated()
             .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }

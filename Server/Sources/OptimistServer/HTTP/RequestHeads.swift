@@ -7,8 +7,9 @@ import NIOHTTP1
 ///
 /// - `Expect: 100-continue`: the client sends its body when the server asks for it. If the request is refused instead,
 ///   the connection closes after the answer, because the client may or may not send the body.
-/// - `Upgrade` and `CONNECT`: the server does not support other protocols, but its decoder treats what follows as one
-///   and stops reading. So the connection closes after the answer, and proxies do not reuse it for other users.
+/// - `Upgrade` and `CONNECT`: the server does not support other protocols, but its decoder treats the following bytes
+///   as another protocol and stops reading. So the connection closes after the answer, and proxies do not reuse it for
+///   other users.
 /// - HTTP/1.0: the `Host` field is optional, and the connection closes after the answer unless the client asks to keep
 ///   it.
 ///

@@ -96,7 +96,8 @@ struct Routes: Sendable {
         }
     }
 
-    /// Reads the body, and carries it out if there is room for its parsed form and the client stays connected.
+    /// Reads a request's body, and carries the request out if there is room for its parsed form and the client stays
+    /// connected.
     private func answer(
         _ request: Hummingbird.Request, _ share: MemoryShare, of person: String, _ context: ServerContext
     ) async throws -> [UInt8] {

@@ -9,7 +9,7 @@ struct ServerContext: RequestContext {
     let channel: any Channel
     /// Nil until ``Authentication`` has checked the token.
     var identity: Accounts.Identity?
-    /// Not from the logger's metadata, which a logger may drop.
+    /// The id does not come from the logger's metadata, because a logger may drop it.
     var requestID = RequestID().description
 
     init(source: ApplicationRequestContextSource) {
@@ -22,7 +22,8 @@ struct ServerContext: RequestContext {
 }
 
 extension Hummingbird.Request {
-    /// The client's address as seen by the proxy. It is the last entry; any client can forge the others.
+    /// The client's address as seen by the proxy. It is the header's last entry; any client can forge the other
+    /// entries.
     var forwardedAddress: String? {
         lastHeader("x-forwarded-for")?.split(separator: ",").last.flatMap { NetworkAddress.text(of: $0) }
     }

@@ -15,7 +15,7 @@ package struct HealthPlot: Sendable {
         static let head = 46.0
     }
 
-    /// The lowest interval rounded down to a twentieth, at most 0.95.
+    /// The lowest lower bound of the intervals, rounded down to a twentieth, at most 0.95.
     private var lowest: Double {
         let least = versions.map(\.crashFreePeople.interval.lowerBound).min() ?? 0
         return min(0.95, (least * 20).rounded(.down) / 20)

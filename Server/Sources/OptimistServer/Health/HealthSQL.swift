@@ -17,7 +17,7 @@ package enum HealthSQL {
         """
     }
 
-    /// Those that affect the most people first.
+    /// The signatures that affect the most people come first.
     package static func signatures(_ app: String) -> String {
         """
         SELECT t.signature, s.content, count(DISTINCT t.install), sum(t.count), sum(t.unsent), min(t.day), max(t.day)

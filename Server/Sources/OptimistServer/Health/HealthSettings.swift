@@ -20,14 +20,14 @@ public struct HealthSettings: Hashable, Sendable {
     ///     refused.
     ///   - totalsPerDay: The maximum number of totals to store for one day. Each installation, version and build has
     ///     one total a day. Default: 100,000, about 15 MB.
-    ///   - signatures: The maximum number of signatures to store. Further ones count as `other`. Default: 2,000.
+    ///   - signatures: The maximum number of signatures to store. Further signatures count as `other`. Default: 2,000.
     ///   - days: How many days to keep. Default: 90.
     ///   - burstPerAddress: The maximum number of reports from one address in a burst. After that, one more every
     ///     second. Default: 300, because all phones of a campus may share an address.
     ///   - totalsPerAddress: The maximum number of new totals from one address in a day. Further reports are refused
     ///     until later. Default: 10,000.
-    ///   - signaturesPerAddress: The maximum number of new signatures from one address in a day. Further ones count as
-    ///     `other`. Default: 100, because a release adds few signatures, and all devices report the same ones.
+    ///   - signaturesPerAddress: The maximum number of new signatures from one address in a day. Further signatures
+    ///     count as `other`. Default: 100, because a release adds few signatures, and all devices report the same ones.
     public init(
         app: String, totalsPerDay: Int = 100_000, signatures: Int = 2_000, days: Int = 90, burstPerAddress: Int = 300,
         totalsPerAddress: Int = 10_000, signaturesPerAddress: Int = 100

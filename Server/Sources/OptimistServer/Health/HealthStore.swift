@@ -4,7 +4,7 @@
 
 /// Stores reports of an app's health. It keeps the largest value of each running total.
 package protocol HealthStore: Sendable {
-    /// Stores the larger of each stored and given number, or nothing if they do not all fit.
+    /// Stores each number of the report unless the stored number is larger. If they do not all fit, stores nothing.
     ///
     /// - Returns: The number of new totals and signatures, or nil if they did not fit.
     func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition?
@@ -31,7 +31,7 @@ package struct HealthSums: Hashable, Sendable {
     package var versions: [Version] = []
     package var signatures: [Signature] = []
 
-    /// Over builds and days.
+    /// Sums over builds and days.
     package struct Version: Hashable, Sendable {
         package var version: String
         package var people: Int
@@ -61,7 +61,7 @@ package struct HealthSums: Hashable, Sendable {
         }
     }
 
-    /// Over all versions.
+    /// Sums over all versions.
     package struct Signature: Hashable, Sendable {
         /// The key under which it is stored.
         package var id: String

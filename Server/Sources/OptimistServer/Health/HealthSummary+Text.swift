@@ -59,7 +59,7 @@ extension Share {
         "\(Self.percent(interval.lowerBound)) to \(Self.percent(interval.upperBound))"
     }
 
-    /// Never rounds up to 100 unless the share is 1.
+    /// Rounds to 100 only if the share is 1.
     package static func percent(_ value: Double) -> String {
         let tenths = (value * 1000).rounded()
         let shown = tenths >= 1000 && value < 1 ? 999 : tenths

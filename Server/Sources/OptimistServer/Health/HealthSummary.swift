@@ -9,7 +9,7 @@ package struct HealthSummary: Sendable {
     package var app: String?
     /// Latest version first.
     package var versions: [HealthSums.Version]
-    /// Those that affect the most people first.
+    /// The signatures that affect the most people come first.
     package var signatures: [Signature]
 
     package struct Signature: Sendable {

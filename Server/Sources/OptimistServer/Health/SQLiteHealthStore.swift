@@ -6,7 +6,7 @@ import GRDB
 
 package struct SQLiteHealthStore: HealthStore {
     let reader: any DatabaseReader
-    /// Nil for reading only.
+    /// Nil if the store is only read.
     let commits: GroupCommit?
 
     package func keep(_ report: HealthReport, limits: HealthSettings) async throws -> HealthAddition? {

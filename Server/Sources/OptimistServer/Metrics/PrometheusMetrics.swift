@@ -11,11 +11,11 @@ import Synchronization
 /// ```
 ///
 /// The server then answers `GET /metrics` on its ``ServerConfiguration/adminPort``. If the process bootstraps another
-/// backend instead, the server's metrics go to that one.
+/// backend instead, the server's metrics go to that backend.
 ///
 /// Timers become histograms from 1 ms to 60 s, recorders histograms from 1 to 4 million. Characters that Prometheus
 /// does not allow in names become `_`. The memory is bounded: after ``maxSeries`` combinations of name and labels, new
-/// ones are dropped and counted in `optimist_metrics_dropped_total`. It is safe to use from any thread.
+/// combinations are dropped and counted in `optimist_metrics_dropped_total`. It is safe to use from any thread.
 ///
 /// > Source: Prometheus, "Exposition formats", text-based format 0.0.4.
 public final class PrometheusMetrics: MetricsFactory {

@@ -6,7 +6,7 @@ import Hummingbird
 /// Records each answer by route template, method and status, with the time until the answer began. An event stream may
 /// last for hours after that.
 ///
-/// Hummingbird's own middleware uses any method that a client sends as a label.
+/// As a label, Hummingbird's own middleware uses any method that a client sends.
 struct RequestMetrics: RouterMiddleware {
     let metrics: ServerMetrics
 

@@ -29,14 +29,14 @@ final class ServerMetrics: Sendable {
     private let events: [SecurityLog.Event: Counter]
     private let oldestPending: Recorder
 
-    /// The codes of refused rows with separate labels. Codes of apps count as ``otherCode``.
+    /// The codes of refused rows that have their own labels. Codes of apps count as ``otherCode``.
     static let codes = [
         "blocked", "forbidden", "groupFailed", "invalidArguments", "invalidPatch", "invalidProperties", "lifeUnknown",
         "notFound", "rateLimit", "schemaTooNew", "schemaTooOld", "tooLarge", "uniqueViolation", "valueTooNew",
         "willDestroy",
     ]
     static let otherCode = "other"
-    /// One year. A device with a wrong clock may report more.
+    /// One year. A device whose clock is wrong may report more.
     private static let maxPendingSeconds: Int64 = 366 * 86_400
 
     init(_ factory: any MetricsFactory) {

@@ -2,8 +2,8 @@
 
 @_spi(Internals) import OptimistWire
 
-/// A listener's unsent events: at most one of each kind. After each state it rests for a moment, so that a burst of
-/// changes becomes one event.
+/// A listener's unsent events: at most one of each kind. After each state the listener rests for a moment, so that a
+/// burst of changes becomes one event.
 struct PendingEvents: Hashable, Sendable {
     private var types: Set<String> = []
     private var state: SyncState?

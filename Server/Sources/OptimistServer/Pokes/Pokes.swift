@@ -32,7 +32,7 @@ final class Pokes: Sendable {
     /// Keeps forgotten streams from filling the memory.
     private static let maxListeners = 200
 
-    /// - Throws: ``RequestProblem`` `limit` with status 429 if the account has as many listeners as it may.
+    /// - Throws: ``RequestProblem`` `limit` with status 429 if the account already has the maximum number of listeners.
     func checkRoom(for account: String) throws {
         let count = listeners.withLock { $0.byAccount[account]?.count ?? 0 }
         guard count >= Self.maxListeners else { return }
@@ -91,7 +91,7 @@ final class Listener: Sendable {
     /// Wakes the connection; several wakes are merged. Finishes when the connection must close.
     let wakes: AsyncStream<Void>
 
-    /// Nil means all.
+    /// Nil means all types.
     private let types: Set<String>?
     private let wake: AsyncStream<Void>.Continuation
     private let pending = Mutex(PendingEvents())

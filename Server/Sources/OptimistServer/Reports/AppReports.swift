@@ -22,7 +22,8 @@ final class AppReports: Service {
     private let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     static let patience = Duration.seconds(30)
-    /// How many such waits pass between two scans of all accounts, which find reports that a crashed process left.
+    /// How many waits of ``patience`` pass between two scans of all accounts, which find reports that a crashed process
+    /// left.
     private static let waitsBetweenScans = 120
     /// How many transactions are reported before the progress is saved.
     private static let batch = 10
@@ -79,7 +80,7 @@ final class AppReports: Service {
         }
     }
 
-    /// Failures, and accounts that another process reports, stay open until the next periodic wake.
+    /// If a report fails or another process reports an account, the account stays open until the next periodic wake.
     private func reportAll() async {
         if open.withLock(\.isEmpty) { return }
         await exclusively {
@@ -108,7 +109,7 @@ final class AppReports: Service {
             guard let last = transactions.last else { return }
             for transaction in transactions { try await didApply(transaction) }
             try await rows.write(account: account, as: .operator) { try $0.noteReported(last.seq) }
-            // These were the last. Later ones arrive through ``changed(account:)``.
+            // These were the last transactions. ``changed(account:)`` announces later transactions.
             if transactions.count < Self.batch { return }
         }
     }

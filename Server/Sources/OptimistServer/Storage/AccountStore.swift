@@ -31,7 +31,7 @@ package protocol AccountStore: Sendable {
     /// Returns accounts sorted by lower-case email address, for the operator.
     ///
     /// - Parameters:
-    ///   - prefix: The start of their addresses. Only ASCII letters are compared without regard to case.
+    ///   - prefix: The start of the addresses. Only ASCII letters are compared without regard to case.
     ///   - email: The address after which to start, or nil to start with the first.
     ///   - limit: The most accounts to return.
     func accounts(startingWith prefix: String, after email: String?, limit: Int) async throws -> [StoredAccount]
@@ -92,7 +92,7 @@ package protocol AccountStore: Sendable {
         of account: StoredAccount, to password: String, keeping session: String?, spending reset: OneTimeToken?,
         at time: Double
     ) async throws -> [String]?
-    /// Deletes an account and its sessions. From then on its data cannot be read or written, but its rows stay until
+    /// Deletes an account and its sessions. Its data can then no longer be read or written, but its rows stay until
     /// ``erase(account:)`` removes them. A ``DeletionReceipt`` lets its devices learn of the deletion until
     /// ``forgetAccounts(deletedBefore:)``.
     ///

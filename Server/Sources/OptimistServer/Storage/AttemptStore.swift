@@ -33,11 +33,11 @@ package struct AttemptRate: Hashable, Sendable {
 package protocol AttemptStore: Sendable {
     /// Counts an attempt, unless it is refused.
     ///
-    /// - Parameter count: How many attempts it counts as. If a single attempt is allowed, so is this one. Zero only
-    ///   asks.
+    /// - Parameter count: How many attempts this call counts as. If a single attempt is allowed, this call is allowed.
+    ///   Zero only asks.
     /// - Returns: How long to wait if the attempt is refused, or nil.
     func attempt(_ kind: AttemptKind, _ key: String, _ rate: AttemptRate, count: Int) async throws -> Duration?
-    /// Forgets a key's attempts, after a successful one.
+    /// Forgets a key's attempts, after a successful attempt.
     func forgive(_ kind: AttemptKind, _ key: String) async throws
     func sweep() async throws
 }

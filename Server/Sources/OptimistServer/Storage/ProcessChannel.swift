@@ -3,7 +3,7 @@
 @_spi(Internals) package import OptimistWire
 
 package enum Announcement: Hashable, Sendable {
-    /// `state` is the account's state afterwards.
+    /// `state` is the account's state after the change.
     case changed(account: String, types: Set<String>, state: SyncState)
     case ended(account: String, session: String, reason: SessionEnd)
 }

@@ -38,7 +38,7 @@ package struct OpenedStorage: Sendable {
     package var reporting: @Sendable (@Sendable () async -> Void) async -> Void
     /// The socket for operators' orders to a running server. Nil if the operator's command opens the data itself.
     package var controlSocket: URL?
-    /// In seconds since 1970, when the data was opened.
+    /// The highest time in the data when it was opened, in seconds since 1970.
     package var highestTime: Double?
     /// Raises the highest time to the given one, or replaces it.
     package var keepTime: @Sendable (_ time: Double, _ replaces: Bool) async throws -> Void

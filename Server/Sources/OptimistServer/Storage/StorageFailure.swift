@@ -2,8 +2,8 @@
 
 /// A temporary failure of the database. The same request may succeed later.
 ///
-/// Nothing was stored, except that a commit may have succeeded if the connection broke during it. Repeating the request
-/// is safe: a push is never stored twice.
+/// If the connection broke during a commit, the commit may have succeeded. Otherwise nothing was stored. Repeating the
+/// request is safe: a push is never stored twice.
 package protocol StorageFailure: Error {
     /// The message for the client, with status 503. It does not quote rows.
     var detail: String { get }

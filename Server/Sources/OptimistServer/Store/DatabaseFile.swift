@@ -30,8 +30,8 @@ final class DatabaseFile: Sendable {
         opened = Identity(path)
     }
 
-    /// - Throws: ``RequestProblem`` with status 503 if the file was replaced or removed. The first time, it is also
-    ///   logged.
+    /// - Throws: ``RequestProblem`` with status 503 if the file was replaced or removed. The first time, the problem is
+    ///   also logged.
     func check() throws(RequestProblem) {
         guard Identity(path) != opened else { return }
         let isNews = wasTold.withLock { wasTold in
@@ -40,7 +40,7 @@ final class DatabaseFile: Sendable {
         }
         if isNews {
             logger.critical(
-                "The database file was replaced or removed while the server ran. Restart it to store data again.",
+                "The database file was replaced or removed while the server ran. Restart the server to store data.",
                 metadata: ["database.path": "\(path)"])
         }
         throw RequestProblem(

@@ -8,8 +8,8 @@ import OptimistCore
 /// Reads all data of a stopped server, so that it can be copied elsewhere.
 ///
 /// Opening does not begin an epoch or change accounts, rows or sessions. Like a server's start, it migrates a file of
-/// an earlier version and creates a missing `keys.json`. Servers cannot start on the directory until ``close()`` or
-/// until this object is released.
+/// an earlier version and creates a missing `keys.json`. Servers cannot start on the directory until ``close()`` is
+/// called or this object is released.
 package final class EmbeddedExport: Sendable {
     let database: ServerDatabase
     private let lock: DirectoryLock

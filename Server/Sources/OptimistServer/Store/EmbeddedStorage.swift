@@ -15,7 +15,7 @@ extension ServerStorage {
     /// a message that says what to do:
     ///
     /// - `unreadableData`: the directory, the database or `keys.json` cannot be read, made or written.
-    /// - `exposedData`: other users can read the directory or its files, and the server may not change that.
+    /// - `exposedData`: other users can read the directory or its files, and the server must not change that.
     /// - `newerData`: a later version of the server wrote the database.
     /// - `dataInUse`: another server runs on the directory.
     /// - `schemaConflict`: the schema contradicts the data, or the operator has not accepted its changes.

@@ -6,9 +6,9 @@ import Synchronization
 
 /// Commits writes that arrive together in one transaction.
 ///
-/// While one transaction is being made durable, new writes queue up, and the short ones share the next. If a write
-/// fails after it changed the database, the shared transaction is rolled back and its writes run again one by one, so
-/// they do not need savepoints.
+/// While one transaction is being made durable, new writes queue up, and the short writes share the next transaction.
+/// If a write fails after it changed the database, the shared transaction is rolled back and its writes run again one
+/// by one, so the writes do not need savepoints.
 package final class GroupCommit: Sendable {
     /// Called with the error of the transaction, or nil.
     private typealias Answer = @Sendable (_ failure: (any Error)?) -> Void
@@ -38,7 +38,7 @@ package final class GroupCommit: Sendable {
     private let check: @Sendable () throws -> Void
     private let metrics: CommitMetrics?
     private let waiting = Mutex(Waiting())
-    /// Further writes wait for the next transaction, so that none waits long for its neighbours.
+    /// Further writes wait for the next transaction, so that no write waits long for its neighbours.
     private let maxJobs = 512
     private let maxSharedTime: Duration = .milliseconds(50)
 
@@ -59,7 +59,7 @@ package final class GroupCommit: Sendable {
     /// Runs `work` in a transaction and returns when it is durable.
     ///
     /// - Parameters:
-    ///   - owner: Owners take turns. Default: one shared by all, for writes that are always short.
+    ///   - owner: Owners take turns. Default: one owner shared by all, for writes that are always short.
     ///   - work: May run a second time, if another write in the same transaction fails.
     /// - Throws: The error of `work`, whose changes are then rolled back, or the error of the commit. If the task is
     ///   cancelled before `work` starts, `CancellationError`. Once it has started, `work` must check for cancellation
@@ -116,7 +116,7 @@ package final class GroupCommit: Sendable {
         }
     }
 
-    /// - Parameter sharing: Whether other waiting writes may join.
+    /// - Parameter sharing: Whether other waiting writes may join the transaction.
     /// - Returns: The writes to run again one by one, because one failed after it had changed the database.
     private func commit(_ first: Turn, sharing: Bool, _ db: Database) -> [Turn] {
         var done: [(turn: Turn, answer: Answer)] = []
@@ -147,7 +147,7 @@ package final class GroupCommit: Sendable {
             return []
         }
         if let spoiler, done.count > 1 {
-            // It exceeded its own budget and would do so again.
+            // The write exceeded its own budget and would do so again.
             if spoiler is WorkStopped { done.removeLast().answer(nil) }
             return done.map(\.turn)
         }

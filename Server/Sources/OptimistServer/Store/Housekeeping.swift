@@ -26,7 +26,7 @@ struct Housekeeping: Service {
             while !Task.isCancelled {
                 await attempt("The time could not be saved") { try await time.keep(in: storage) }
                 if elapsed() >= next {
-                    // Does nothing while another process runs it.
+                    // Does nothing while another process runs housekeeping.
                     await storage.exclusively { await tidy() }
                     next = elapsed() + Self.interval
                 }

@@ -53,7 +53,7 @@ enum PrivateFiles {
 
     private static func isOpen(_ found: Stat) -> Bool { found.permissions.rawValue & 0o077 != 0 }
 
-    /// A directory like /tmp is shared.
+    /// False for a shared directory such as /tmp.
     private static func holdsOnlyOwnFiles(_ directory: URL, _ found: Stat) -> Bool {
         guard found.userID.rawValue == geteuid(), !found.permissions.contains(.saveText),
             let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path)

@@ -43,7 +43,7 @@ struct Readiness: Sendable {
         }
     }
 
-    /// The database may reuse its free pages, so its write can succeed on a full disk.
+    /// The database may reuse its free pages, so a write to the database can succeed on a full disk.
     private func writeScratch() throws {
         defer { unlink(scratch.path) }
         try Data(count: 65_536).write(to: scratch)

@@ -35,7 +35,7 @@ extension SQLiteAccount {
         }
     }
 
-    /// Makes the account of a space. False if an account has this id.
+    /// Makes the account of a space. Returns false if an account already has this id.
     static func found(_ account: String, _ db: Database) throws -> Bool {
         try db.execute(
             sql: """
@@ -45,7 +45,7 @@ extension SQLiteAccount {
         return db.changesCount == 1
     }
 
-    /// Removes an account that was made for a space, but not founded.
+    /// Removes an account that was made for a space, if the space was not founded.
     func giveUp() throws {
         for table in ["optimist_pushes", "optimist_accounts"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE account_id = ?", arguments: [account])

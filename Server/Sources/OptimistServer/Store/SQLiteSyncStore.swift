@@ -285,7 +285,7 @@ final class SQLiteAccount: AccountTransaction {
         for entry in change.addedEntries { try RowIndex.add(entry, change.key, account: account, db) }
     }
 
-    /// Records the account's seq before its first change in this epoch.
+    /// Records the seq that the account has before its first change in this epoch.
     private func beginEpochIfNeeded() throws {
         guard let present = epochNames.last, lastEpoch != present else { return }
         try db.execute(

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// A schema change that breaks apps or removes data from rows. The server makes it only if its configuration accepts
-/// it.
+/// A schema change that breaks apps or removes data from rows. The server makes the change only if its configuration
+/// accepts it.
 ///
 /// As text it is a word, a colon and a place: `drop:note`, `drop:todo.done`, `retype:todo.done`, `require:todo.due` or
 /// `unique:contact.email+name`. `optimist serve --accept` reads this text, and error messages print it.

@@ -9,18 +9,18 @@ package struct SchemaConsent {
     private let before: Int?
     private let accepted: [SchemaChange]
     private var costly: [(change: SchemaChange, effect: String)] = []
-    /// The changes that may be accepted, including those without any cost, such as a unique index without colliding
+    /// The changes that may be accepted, including changes without any cost, such as a unique index without colliding
     /// rows.
     private var possible: Set<SchemaChange> = []
-    /// Whether the data is already served with this version. Its changes were then accepted earlier.
+    /// Whether the data is already served with this version. If so, the version's changes were accepted earlier.
     private let isServed: Bool
 
     /// - Parameters:
     ///   - schema: The new version.
     ///   - known: The versions that the data was served with, latest first.
     ///   - accepted: The changes that the operator accepts.
-    ///   - collisions: Counts the rows of a type that share their values in a unique index with another row of their
-    ///     account, by the new version's names.
+    ///   - collisions: Counts the rows of a type whose values in a unique index equal those of another row of their
+    ///     account. Its arguments use the new version's names.
     package init(
         to schema: Schema, from known: [SchemaRegister.Version], _ accepted: [SchemaChange],
         collisions: (String, UniqueIndex) throws -> Int
@@ -42,7 +42,7 @@ package struct SchemaConsent {
             costly.append(
                 (
                     change,
-                    "\(place) is now unique, but \(count) rows collide. They stay. The server checks later writes."
+                    "\(place) is now unique, but \(count) rows collide. These are kept. The server checks later writes."
                 ))
         }
         possible.formUnion(costly.map(\.change))
@@ -56,7 +56,8 @@ package struct SchemaConsent {
         }
     }
 
-    /// - Throws: ``OptimistError`` with code `schemaConflict`, all open changes, and the options that accept them.
+    /// - Throws: ``OptimistError`` with code `schemaConflict`. The message lists all open changes and the options that
+    ///   accept them.
     package func check() throws {
         let strangers = accepted.filter { !possible.contains($0) }
         if !strangers.isEmpty { throw OptimistError(.schemaConflict, sentence(on: strangers)) }

@@ -30,7 +30,7 @@ struct SchemaDifference {
             } else {
                 newIndexes += type.uniqueIndexes.map { (name, $0) }
             }
-            // A column that the latest version lacks may exist in an older one, with stored values.
+            // A column that the latest version lacks may exist in an older version, with stored values.
             for (column, definition) in type.columns.sorted(by: { $0.key < $1.key })
             where known?.columns[column] == nil { compareWithOlder(name, column, definition, earlier.dropFirst()) }
         }
@@ -87,7 +87,7 @@ struct SchemaDifference {
     }
 }
 
-/// An earlier version of a schema, seen with the names of a later one.
+/// An earlier version of a schema, with the names of a later version.
 private struct FormerSchema {
     /// Current names by former names.
     let present: [String: String]

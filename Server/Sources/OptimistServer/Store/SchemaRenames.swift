@@ -10,7 +10,7 @@ enum SchemaRenames {
     static func apply(_ schema: Schema, from version: Int, _ db: Database) throws {
         let vocabulary = Vocabulary(schema, version: version)
         if vocabulary.isPresent { return }
-        // In two steps, because a type may have taken the former name of another. Type names never start with "@".
+        // In two steps, because a type may have taken the former name of another type. Type names never start with "@".
         for type in schema.types.keys where vocabulary.formerType(type) != type {
             try db.execute(
                 sql: "UPDATE optimist_rows SET type = '@' || ? WHERE type = ?",

@@ -6,7 +6,7 @@ import OptimistCore
 
 package struct ServerDatabase: Sendable {
     package let pool: DatabasePool
-    /// Oldest first. If a server opened the database, the last one began with this start.
+    /// Oldest first. If a server opened the database, the last epoch began with this start.
     package let epochs: [String]
 
     package var epoch: String { epochs[epochs.count - 1] }
@@ -26,7 +26,7 @@ package struct ServerDatabase: Sendable {
         // GRDB sets NORMAL, which could lose an acknowledged push after a power loss.
         try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 4000")
-            // Copies that SQLite made earlier when moving pages stay until a vacuum.
+            // When SQLite moved pages earlier, it left copies. These remain until a vacuum.
             try db.execute(sql: "PRAGMA secure_delete = ON")
             guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
                 throw OptimistError(.unreadableData, "SQLite does not make commits durable on this system.")
@@ -70,7 +70,8 @@ package struct ServerDatabase: Sendable {
         case .SQLITE_FULL?, .SQLITE_IOERR?: error
         case .SQLITE_BUSY?, .SQLITE_LOCKED?:
             OptimistError(
-                .dataInUse, "Another program has locked \(path). Stop it, then start the server again.", cause: error)
+                .dataInUse, "Another program has locked \(path). Stop that program, then start the server again.",
+                cause: error)
         default:
             OptimistError(
                 .unreadableData,

@@ -2,18 +2,18 @@
 
 /// Decides whose write runs next, so that many or long writes of one owner do not delay the others.
 ///
-/// Owners take turns. An owner whose last write was long gets separate transactions, alternating with the shared ones.
-/// So a short write waits for at most one long write.
+/// Owners take turns. An owner whose last write was long gets separate transactions, which alternate with the shared
+/// transactions. So a short write waits for at most one long write.
 struct WriteQueue<Write: Sendable>: Sendable {
     struct Turn: Sendable {
         var owner: String
         var write: Write
     }
 
-    /// By owner. Also has an entry for an owner whose write is running, and for one in a lane whose writes were all
-    /// removed.
+    /// The waiting writes by owner. An owner whose write is running, or an owner in a lane whose writes were all
+    /// removed, also has an entry.
     private var lines: [String: ArraySlice<Write>] = [:]
-    /// The lanes: owners with waiting writes, the next one first.
+    /// The lanes: owners with waiting writes, the next owner first.
     private var quick: ArraySlice<String> = []
     private var slow: ArraySlice<String> = []
     private var slowOwners: Set<String> = []
@@ -24,7 +24,7 @@ struct WriteQueue<Write: Sendable>: Sendable {
 
     /// A write that takes longer makes its owner slow.
     static var long: Duration { .milliseconds(100) }
-    /// Beyond this number all are forgotten. Slow owners are soon detected again.
+    /// If there are more slow owners, all of them are forgotten. They are soon detected again.
     private static var maxSlowOwners: Int { 1000 }
 
     mutating func add(_ write: Write, of owner: String) {

@@ -7,7 +7,7 @@ import Hummingbird
 
 /// The rule for text from clients that is not a row's value: names, addresses, ids and parts of URLs.
 ///
-/// It is shown to operators and used in queries. PostgreSQL refuses a NUL character, and terminals obey escape
+/// Such text is shown to operators and used in queries. PostgreSQL refuses a NUL character, and terminals obey escape
 /// sequences.
 enum OutsideText {
     static func isClean(_ text: some StringProtocol) -> Bool { !text.unicodeScalars.contains(where: \.controls) }

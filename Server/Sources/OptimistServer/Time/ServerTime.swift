@@ -40,7 +40,7 @@ final class ServerTime: Sendable {
         self.logger = logger
         if accepted != nil, !isAccepted {
             logger.warning(
-                "The operator confirmed a time that is not the server's, so the confirmation is ignored.",
+                "The operator confirmed a time that differs from the server's clock, so the confirmation is ignored.",
                 metadata: ["time": "\(present.utcText)"])
         }
         look(atStart: true)
@@ -62,7 +62,7 @@ final class ServerTime: Sendable {
         return isHeld
     }
 
-    /// Saves the time, unless the clock is not trusted. A time that an operator confirmed may replace a later one.
+    /// Saves the time if the clock is trusted. A time that an operator confirmed may replace a later one.
     func keep(in storage: OpenedStorage) async throws {
         guard !look() else { return }
         try await storage.keepTime(believed().timeIntervalSince1970, replacesHighest.withLock { $0 })

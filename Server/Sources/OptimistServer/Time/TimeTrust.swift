@@ -21,8 +21,8 @@ struct TimeTrust: Sendable {
     private(set) var isHeld = false
 
     /// - Parameters:
-    ///   - highest: The highest time in the data. Nil, if there is none or an operator has confirmed the clock, means
-    ///   that the clock is trusted.
+    ///   - highest: The highest time in the data. Nil means that the clock is trusted: the data has no such time, or an
+    ///     operator has confirmed the clock.
     ///   - now: The time of day.
     ///   - elapsed: How long the process has run, by a monotonic clock.
     init(highest: Double?, now: Double, elapsed: Double) { anchor = (highest ?? now, elapsed) }
@@ -37,7 +37,7 @@ struct TimeTrust: Sendable {
         return wasHeld ? .back : abs(leap) > Self.quiet ? .leapt(leap) : nil
     }
 
-    /// Returns the clock's time or, if it is not trusted, the time it would show without its leap.
+    /// Returns the clock's time or, if the clock is not trusted, the time that it would show without its leap.
     mutating func time(at now: Double, elapsed: Double) -> (time: Double, news: News?) {
         let news = look(at: now, elapsed: elapsed)
         return (isHeld ? expected(at: elapsed) : now, news)
