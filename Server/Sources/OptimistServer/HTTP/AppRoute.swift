@@ -13,9 +13,9 @@ import NIOCore
 /// ```
 ///
 /// A request without a valid token gets 401 and does not reach the route. The server reads the entire body first, by
-/// its own rules: a body with a `Content-Encoding` gets 415, a body that is too large gets 413, and `Expect:
-/// 100-continue` is supported. The body and the answer count towards ``ServerConfiguration/memoryLimit``; if there is
-/// no room for them, the request gets 503 with `Retry-After`.
+/// its own rules: a body with a `Content-Encoding` gets 415, a body that is too large gets 413, and
+/// `Expect: 100-continue` is supported. The body and the answer count towards ``ServerConfiguration/memoryLimit``; if
+/// there is no room for them, the request gets 503 with `Retry-After`.
 ///
 /// If the route throws Hummingbird's `HTTPError`, the server answers with its status. Any other error becomes 500,
 /// without the error's text.
