@@ -55,7 +55,7 @@ extension Schema {
 extension TypeSchema {
     fileprivate init(exporting table: String, among tables: [String], in db: Database) throws {
         self.init(columns: [:])
-        space = try Self.spaceRule(of: table, in: db)
+        let counters = try read(rulesOf: table, in: db)
         let references = try References(of: table, among: tables, in: db).columns
         for column in try TableLayout.storedColumns(of: table, in: db) where column.name != "id" {
             let reference = references[column.name]
@@ -68,23 +68,18 @@ extension TypeSchema {
         let indexes = try UniqueIndexes(of: table, space, in: db)
         if let problem = indexes.problems.first { throw OptimistError(.invalidTable, "\(table): \(problem)") }
         uniqueIndexes = indexes.onServer.map { UniqueIndex($0) }
-        try read(rulesOf: table, in: db)
+        for name in counters { columns[name] = ColumnSchema(.counter) }
     }
 
-    private static func spaceRule(of table: String, in db: Database) throws -> SpaceRule? {
-        guard try db.tableExists("optimist_table") else { return nil }
-        let text = try String.fetchOne(db, sql: "SELECT space FROM optimist_table WHERE name = ?", arguments: [table])
-        return text.flatMap { try? JSON(parsing: $0.utf8) }.flatMap { SpaceRule(json: $0) }
-    }
-
-    /// Reads the rules that the app's code declares, as saved by a store.
-    private mutating func read(rulesOf table: String, in db: Database) throws {
-        guard try db.tableExists("optimist_table") else { return }
-        let sql = "SELECT counters, editWins FROM optimist_table WHERE name = ?"
-        guard let row = try Row.fetchOne(db, sql: sql, arguments: [table]) else { return }
-        let counters = (row[0] as String?).flatMap { try? JSON(parsing: $0.utf8) }?.array ?? []
-        for name in counters.compactMap(\.string) { columns[name] = ColumnSchema(.counter) }
+    /// Reads the rules that the app's code declares, as saved by a store. Returns the counters.
+    private mutating func read(rulesOf table: String, in db: Database) throws -> [String] {
+        guard try db.tableExists("optimist_table") else { return [] }
+        let sql = "SELECT counters, editWins, space FROM optimist_table WHERE name = ?"
+        guard let row = try Row.fetchOne(db, sql: sql, arguments: [table]) else { return [] }
+        func json(_ text: String?) -> JSON? { text.flatMap { try? JSON(parsing: $0.utf8) } }
         editWins = row[1]
+        space = json(row[2]).flatMap { SpaceRule(json: $0) }
+        return json(row[0])?.array?.compactMap(\.string) ?? []
     }
 }
 
