@@ -20,13 +20,13 @@ extension Store {
         try await apply { db in
             if let origins, try !DeviceIdentity.areOrigins(in: db, among: origins) { return false }
             let stored = try ProgressTable(db, of: scope)
-            let tableProgress = try stored.fetchAll(tables)
+            var tableProgress = try stored.fetchAll(tables)
             guard tableProgress.allSatisfy({ ($0.cursor ?? initialCursor) == page.from }) else { return false }
             let guarantees = try Meta.guarantees(in: db)
-            if !page.epochs.isEmpty, guarantees.hasOrderedCursors,
-                try self.rewind(tables, in: stored, at: page.from, to: page.epochs, db)
-            {
-                return false
+            if !page.epochs.isEmpty, guarantees.hasOrderedCursors {
+                if try self.rewind(tables, in: stored, at: page.from, to: page.epochs, db) { return false }
+                // The rewind may have moved a table to the present epoch.
+                tableProgress = try stored.fetchAll(tables)
             }
             if guarantees.tellMissedRows {
                 for progress in tableProgress where progress.awaitsSnapshot {
@@ -36,8 +36,7 @@ extension Store {
             let context = try PageContext(of: page, to: tables, self.layouts, stored, served: served, in: db)
             try self.receive(page.rows, context, in: db)
             let counts = page.rows.reduce(into: [:]) { $0[$1.table, default: 0] += 1 }
-            // A rewind may have moved a table to the present epoch.
-            for var progress in try stored.fetchAll(tables) {
+            for var progress in tableProgress {
                 progress.advance(
                     by: page, rows: counts[progress.table] ?? 0, expectsRows: try stored.expectsRows(progress))
                 try stored.save(progress)
