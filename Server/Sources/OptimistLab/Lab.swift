@@ -33,7 +33,7 @@ package final class Lab: Sendable {
         package var photos: URL?
         /// Receives the logs of the lab, its server and its phones.
         package var logger: Logger
-        /// If the start takes longer than ten seconds, called with what it waits for, such as "its server". Default:
+        /// Called when the start has taken ten seconds, with the awaited part, such as "its server". Default:
         /// does nothing.
         package var onDelay: @Sendable (String) -> Void
 
