@@ -76,6 +76,7 @@ public final class Store: Sendable {
         logger: Logger = Logger(label: "optimist.store"), migrate: (inout DatabaseMigrator) -> Void
     ) throws {
         try Self.requireTables(of: rowValidation, among: synced)
+        let synced = SpaceTables.added(to: synced)
         var migrator = DatabaseMigrator()
         migrate(&migrator)
         let file = StoreFile(url: url, configuration: configuration ?? Configuration())

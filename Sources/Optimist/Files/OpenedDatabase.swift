@@ -72,6 +72,7 @@ struct Opening {
     let dependencies: Dependencies
 
     func prepare(_ db: Database) throws -> [TableLayout] {
+        if synced.contains(where: { $0 == SpaceRow.self }) { try db.execute(sql: SpaceTables.tables) }
         let isNew = try Meta.int(.node, in: db) == nil
         if isNew { try DeviceIdentity.renew(in: db, makeID: dependencies.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }

@@ -9,6 +9,10 @@ struct Scope: Equatable, Sendable {
     static let personal: Int64 = 0
 
     let number: Int64
+    /// The wire id of the space. Nil for the personal account.
+    var space: String?
+    /// The wire id of the person's own row among the members of the space. Nil if unknown.
+    var member: String?
     /// The epochs of the remote's database as this device knows them, oldest first.
     var epochs: [RemoteEpoch] = []
     /// When the device forgets deleted rows. Nil until it first knows one of the server's transactions.
@@ -36,10 +40,11 @@ extension Scope {
     static func fetch(_ number: Int64, in db: Database) throws -> Scope {
         var scope = Scope(number: number)
         let statement = try db.cachedStatement(
-            sql: "SELECT epochs, deletedSeq, deletedSeqAt FROM optimist_scope WHERE number = ?")
+            sql: "SELECT epochs, deletedSeq, deletedSeqAt, space, member FROM optimist_scope WHERE number = ?")
         guard let row = try Row.fetchOne(statement, arguments: [number]) else { return scope }
         if let text = row[0] as String? { scope.epochs = [RemoteEpoch](json: try? JSON(parsing: text.utf8)) }
         if let seq = row[1] as Int64?, let at = row[2] as Int64? { scope.forgetting = Forgetting(seq: seq, at: at) }
+        (scope.space, scope.member) = (UUIDForm.bytes.wire(row[3]), UUIDForm.bytes.wire(row[4]))
         return scope
     }
 
@@ -58,11 +63,38 @@ extension Scope {
     private func save(in db: Database) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_scope VALUES (?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET
-                epochs = excluded.epochs, deletedSeq = excluded.deletedSeq, deletedSeqAt = excluded.deletedSeqAt
+                INSERT INTO optimist_scope(number, epochs, deletedSeq, deletedSeqAt, space, member)
+                VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET
+                epochs = excluded.epochs, deletedSeq = excluded.deletedSeq, deletedSeqAt = excluded.deletedSeqAt,
+                member = excluded.member
                 """
         ).execute(arguments: [
             number, epochs.isEmpty ? nil : JSON.array(epochs.map(\.json)).description, forgetting?.seq, forgetting?.at,
+            space.flatMap(UUIDForm.bytes.stored), member.flatMap(UUIDForm.bytes.stored),
         ])
+    }
+}
+
+// MARK: - Spaces
+
+extension Scope {
+    /// The number of a space's scope. Nil if the person does not use the space.
+    static func number(ofSpace space: String, in db: Database) throws -> Int64? {
+        guard let id = UUIDForm.bytes.stored(space) else { return nil }
+        return try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT number FROM optimist_scope WHERE space = ?"), arguments: [id])
+    }
+
+    /// Gives a scope to each space that the person uses. Call this before a transaction looks for the scopes of spaces.
+    ///
+    /// - Parameter layouts: If the app shares no table, there are no spaces.
+    static func followSpaces(_ layouts: [TableLayout], in db: Database) throws {
+        guard layouts.contains(where: { $0.name == SpaceRow.databaseTableName }) else { return }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO optimist_scope(space) SELECT id FROM optimist_space s
+                WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id)
+                """
+        ).execute()
     }
 }

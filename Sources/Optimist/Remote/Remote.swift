@@ -127,6 +127,8 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case signedOut(String)
     /// The remote does not allow this account to sync.
     case forbidden(String)
+    /// The person may no longer use the requested space.
+    case accessEnded(EndedAccess)
     /// The push was too large. The engine resends it in halves.
     case tooLarge(isProtocolLimit: Bool)
     /// The remote refused the entire push, for a reason unknown to the protocol. The engine resends it in halves to

@@ -24,6 +24,8 @@ public struct RemotePage: Sendable {
     public var epochs: [RemoteEpoch] = []
     /// The remote's time when it answered. Nil if unknown.
     public var serverTime: Date?
+    /// In a space: the id of the person's own row in `optimist_member`. Nil if unknown.
+    public var member: String?
 
     /// Creates a page with only rows and cursors.
     public init(from: String, cursor: String, hasMore: Bool, rows: [Row]) {
@@ -46,13 +48,16 @@ extension RemotePage {
         /// The ids under which the device counts or has counted. In the page, `RowPatch.mine` contains each id's share
         /// of the sums. Default: none, if no table has counters.
         public var origins: [String]
+        /// The lower-case UUID of the space whose rows are requested. Default: nil, the person's own account.
+        public var space: String?
 
         /// Creates a request.
-        public init(tables: [String], cursor: String, limit: Int, origins: [String] = []) {
+        public init(tables: [String], cursor: String, limit: Int, origins: [String] = [], space: String? = nil) {
             self.tables = tables
             self.cursor = cursor
             self.limit = limit
             self.origins = origins
+            self.space = space
         }
     }
 

@@ -41,6 +41,8 @@ extension RemotePush {
         public var id: String
         /// The change to make to the row.
         public var change: Change
+        /// The lower-case UUID of the row's space. Default: nil, the person's own account.
+        public var space: String?
 
         /// A change to a row. Patches carry a generation and the clocks of their columns.
         public enum Change: Sendable, Hashable {
@@ -53,10 +55,11 @@ extension RemotePush {
         }
 
         /// Creates a row.
-        public init(table: String, id: String, change: Change) {
+        public init(table: String, id: String, change: Change, space: String? = nil) {
             self.table = table
             self.id = id
             self.change = change
+            self.space = space
         }
 
         /// The row as `Type:id`.

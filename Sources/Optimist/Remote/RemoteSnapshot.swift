@@ -44,12 +44,16 @@ extension RemoteSnapshot {
         public var limit: Int
         /// As in ``RemotePage/Request/origins``. Default: none.
         public var origins: [String]
+        /// As in ``RemotePage/Request/space``. Default: nil.
+        public var space: String?
 
         /// Creates a request, by default for the first part of a snapshot.
         public init(
-            table: String, at: String? = nil, after: String? = nil, limit: Int, origins: [String] = []
+            table: String, at: String? = nil, after: String? = nil, limit: Int, origins: [String] = [],
+            space: String? = nil
         ) {
             self.origins = origins
+            self.space = space
             self.table = table
             self.at = at
             self.after = after

@@ -15,7 +15,9 @@ extension EngineSchema {
             number INTEGER PRIMARY KEY,         -- 0: the personal account
             epochs TEXT,                        -- the epochs of the remote's database as JSON, oldest first
             deletedSeq INTEGER,                 -- deleted rows up to this transaction are forgotten next
-            deletedSeqAt INTEGER                -- when deletedSeq was recorded, by the remote's clock, in milliseconds
+            deletedSeqAt INTEGER,               -- when deletedSeq was recorded, by the remote's clock, in milliseconds
+            space BLOB UNIQUE,                  -- the id of the space, null: the personal account
+            member BLOB                         -- the id of the person's own row in optimist_member, null: unknown
         );
         INSERT INTO optimist_scope(number) VALUES (0);
         CREATE TABLE optimist_progress(         -- how far a table of a scope was received: see TableProgress

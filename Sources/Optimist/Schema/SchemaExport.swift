@@ -41,7 +41,9 @@ extension Schema {
 
     private static func tables(_ db: Database) throws -> [String] {
         if try db.tableExists("optimist_table") {
+            // The server adds the engine's tables by itself.
             return try String.fetchAll(db, sql: "SELECT name FROM optimist_table ORDER BY number")
+                .filter { !SpaceTables.contain($0) }
         }
         let all = try String.fetchAll(
             db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name")

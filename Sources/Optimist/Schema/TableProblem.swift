@@ -30,8 +30,8 @@ public struct TableProblem: Sendable, Hashable, CustomStringConvertible {
         guard try db.tableExists(name, in: "main") else {
             return [TableProblem(name, says: "the table does not exist. Create it in one of the store's migrations.")]
         }
-        guard Schema.isName(name), !name.lowercased().hasPrefix("optimist_"), !name.lowercased().hasPrefix("sqlite_")
-        else {
+        let isReserved = ["optimist_", "sqlite_"].contains(where: name.lowercased().hasPrefix)
+        guard Schema.isName(name), !isReserved || SpaceTables.contain(name) else {
             return [
                 TableProblem(
                     name,

@@ -26,7 +26,7 @@
         guard schema.types.values.contains(where: { $0.space != nil }) else { return schema }
         var schema = schema
         let name = ColumnSchema(.string, maxBytes: Self.maxNameBytes)
-        schema.types[space] = TypeSchema(columns: ["name": name, "member": ColumnSchema(.string, maxBytes: 36)])
+        schema.types[space] = TypeSchema(columns: ["name": name])
         var members = TypeSchema(columns: ["space": ColumnSchema(.ref), "name": name, Self.role: ColumnSchema(.string)])
         members.space = .own("space")
         schema.types[member] = members
@@ -43,23 +43,4 @@
     /// The column with the role, in member rows and invitations.
     static let role = "role"
     private static let maxNameBytes = 1_000
-}
-
-/// The account of a space is named after the space's id.
-@_spi(Internals) public enum SpaceAccount {
-    /// The account of a space, or nil if `space` is not a row id.
-    public static func id(ofSpace space: String) -> String? {
-        RowID.isValid(space) ? "s" + space.filter { $0 != "-" } : nil
-    }
-
-    /// The space of an account, or nil if it is not a space's account.
-    static func space(of account: String) -> String? {
-        guard account.utf8.first == UInt8(ascii: "s"), account.utf8.count == 33 else { return nil }
-        var space = ""
-        for (index, digit) in account.dropFirst().enumerated() {
-            if [8, 12, 16, 20].contains(index) { space += "-" }
-            space.append(digit)
-        }
-        return RowID.isValid(space) ? space : nil
-    }
 }
