@@ -6,7 +6,7 @@ import OptimistWire
 /// Why the server does not accept a row for now. The row stays pending, and the engine sends it again.
 public struct DeferralReason: Sendable, Hashable {
     /// The server's code, such as `schemaTooNew`, or the device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
-    /// `invalidID` or `restarted`. An open set: a server may send codes that this version does not know.
+    /// `invalidID`, `parentUnknown`, `restarted` or `unknownSpace`. An open set: a server may send codes that this version does not know.
     public let code: String
     /// The column at fault, if any.
     public let column: String?
@@ -35,6 +35,11 @@ public struct DeferralReason: Sendable, Hashable {
             "The server does not know this version of the row. The device receives the row again, and then resends it."
         case "held": "The server refuses every request that contains this row."
         case "restarted": "The server has restarted. The device first compares its data with the server's."
+        case "unknownSpace": "The row names a space that this person does not use."
+        case "parentUnknown": "The device does not have the row that this one belongs to."
+        case "invitationInvalid": "The invitation is not valid, or the server does not have it yet."
+        case "accountNotFound", "accessEnded": "The server does not let this person write in the space."
+        case "behind": "The device first receives what changed in the space."
         case "invalidID": "The row's id is not a UUID, so the server cannot store it."
         default: "The server does not accept the row for now (\(code))."
         }
@@ -42,6 +47,7 @@ public struct DeferralReason: Sendable, Hashable {
 
     /// The answer came from an epoch of the remote's database that the device does not know yet.
     static let restarted = DeferralReason("restarted")
+    static let invalidID = DeferralReason("invalidID")
 
     var json: JSON {
         ["code": .string(code), "column": column.map(JSON.string) ?? .null, "message": .string(message)]

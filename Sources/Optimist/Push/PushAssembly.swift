@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Collects the rows of a push. Pure.
 struct PushAssembly {
@@ -8,6 +8,8 @@ struct PushAssembly {
         let entry: RowEntry
         let values: JSONObject
         let layout: TableLayout
+        /// Where the row belongs.
+        var scope = Scope(number: Scope.personal)
         /// Values of columns that only newer apps know. A new life carries them too (L1).
         var unknown = RowPatch()
     }
@@ -21,6 +23,7 @@ struct PushAssembly {
     private(set) var groups: [Range<Int>] = []
     private let limit: PushLimit
     private var bytes = 0
+    private var scopes: Set<Int64> = []
 
     init(device: String, limit: PushLimit) {
         self.device = device
@@ -29,16 +32,18 @@ struct PushAssembly {
 
     /// Adds all rows of a unit or none. Returns whether the unit was added. The first unit always fits.
     ///
-    /// From a unit larger than ``maxGroupBytes``, it adds as many rows as fit: owners first, and each cycle as a whole.
+    /// From a unit larger than ``maxGroupBytes``, or with rows of too many spaces for one push, it adds as many rows as fit: owners first, and each cycle as a whole.
     /// The unit's deletions wait until all its living rows are sent. Until then, the unit does not count as added.
     mutating func add(_ unit: [Unsent]) -> Bool {
         let size = unit.reduce(0) { $0 + Self.size($1) }
-        if size > Self.maxGroupBytes, unit.count > 1 { return addSingly(unit) }
-        return addTogether(unit, size)
+        let isTooMuch = size > Self.maxGroupBytes || Self.scopes(of: unit).count > RowSync.Limit.accountsInSet
+        return isTooMuch && unit.count > 1 ? addSingly(unit) : addTogether(unit, size)
     }
 
     private mutating func addTogether(_ unit: [Unsent], _ size: Int) -> Bool {
-        guard hasRoom(rows: unit.count, bytes: size) else { return false }
+        let scopes = scopes.union(Self.scopes(of: unit))
+        guard hasRoom(rows: unit.count, bytes: size, scopes: scopes.count) else { return false }
+        self.scopes = scopes
         let start = rows.count
         for unsent in unit { add(unsent) }
         bytes += size
@@ -72,9 +77,13 @@ struct PushAssembly {
         return Cycles.inOrder(needs: needs).map { cycle in cycle.sorted().map { unit[$0] } }
     }
 
-    private func hasRoom(rows count: Int, bytes size: Int) -> Bool {
-        rows.isEmpty || (rows.count + count <= limit.rows && bytes + size <= limit.bytes)
+    private func hasRoom(rows count: Int, bytes size: Int, scopes: Int) -> Bool {
+        rows.isEmpty
+            || (rows.count + count <= limit.rows && bytes + size <= limit.bytes
+                && scopes <= RowSync.Limit.accountsInSet)
     }
+
+    private static func scopes(of unit: [Unsent]) -> Set<Int64> { Set(unit.map(\.scope.number)) }
 
     private mutating func add(_ unsent: Unsent) {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
@@ -100,11 +109,11 @@ struct PushAssembly {
                     kind, entry, JSONObject(patch.members + unsent.unknown.values.members), totals,
                     read: kind == .update ? entry.read(columns) : entry.readBeforeEnd(in: layout))
             }
-        rows.append(RemotePush.Row(table: layout.name, id: id, change: change))
+        rows.append(RemotePush.Row(table: layout.name, id: id, change: change, space: unsent.scope.space))
         sent.append(
             SentRow(
-                ref: entry.ref, kind: kind, generation: entry.generation, mask: entry.dirty, lifeStamp: entry.lifeStamp,
-                deletion: deletion,
+                ref: entry.ref, scope: unsent.scope.number, kind: kind, generation: entry.generation, mask: entry.dirty,
+                lifeStamp: entry.lifeStamp, deletion: deletion,
                 clocks: Dictionary(
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
                         ($0.name, entry.unsentClock(of: $0.name))

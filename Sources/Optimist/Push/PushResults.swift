@@ -35,8 +35,11 @@ struct PushResults {
         self.door = door
         missed = try MissedRows(layouts, db, at: milliseconds)
         let parked = ParkedRows(db)
-        self.verdicts = try verdicts.map { verdict in
+        self.verdicts = try zip(batch.sent, verdicts).map { sent, verdict in
             let verdict = verdict.tellingUnread(of: door.ownDevices)
+            if verdict.refusal?.code == "invitationInvalid", Self.isEarly(sent, at: corrected) {
+                return .retry(after: nil, DeferralReason("invitationInvalid"))
+            }
             guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),
                 try parked.awaitsDeletion(owner)
             else { return verdict }
@@ -44,6 +47,11 @@ struct PushResults {
             return .rejected(
                 RemotePush.Refusal(code: "invalidProperties", message: "The row refers to a deleted row."))
         }
+    }
+
+    /// Whether an invitation may still reach the server from the device that made it. A link is usable offline.
+    private static func isEarly(_ sent: SentRow, at corrected: Int64) -> Bool {
+        corrected - sent.lifeStamp.milliseconds < heldMilliseconds
     }
 
     /// Applies refusals last, each with the rows that refer to the refused row (V5).

@@ -48,6 +48,7 @@ extension Store {
         let now = correctedMilliseconds
         return try await apply { db in
             try SendingOrder(db).prepare()
+            try Scope.followSpaces(self.layouts, in: db)
             try UnseenSettling.keepEdited(self.layouts, db)
             if self.capture.launchOrigin == nil { try LaunchOrigin(db).move() }
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
@@ -71,6 +72,7 @@ extension Store {
             if assembly.rows.isEmpty { return nil }
             let noting = try RowStatement("UPDATE optimist_edit SET sent = sent | ? WHERE tbl = ? AND id = ?", in: db)
             for sent in assembly.sent {
+                try reading.place(sent)
                 try noting.execute([sent.mask.databaseValue, sent.ref.table.databaseValue, sent.ref.id])
             }
             let number = (try Meta.int(.push, in: db) ?? 0) + 1
@@ -122,22 +124,47 @@ private struct UnitReading {
     var entries: RowEntryTable
     let tables: AppTables
     let now: Int64
+    private var homes: RowHomes
+    /// The rows that are to be sent to another scope than the noted one.
+    private var unplaced: Set<RowRef> = []
+
+    init(entries: RowEntryTable, tables: AppTables, now: Int64) {
+        self.entries = entries
+        self.tables = tables
+        self.now = now
+        homes = RowHomes(tables, entries)
+    }
+
+    /// Fixes where a new row is, because the answer to its first push may get lost.
+    mutating func place(_ sent: SentRow) throws {
+        guard unplaced.contains(sent.ref), var entry = try entries.entry(sent.ref) else { return }
+        entry.remote.hear(in: sent.scope)
+        try entries.save(entry)
+    }
 
     mutating func unsent(_ unit: [RowEntry]) throws -> [PushAssembly.Unsent] {
         try unit.compactMap { entry in
             guard let table = tables[entry.ref.table] else { return nil }
             if table.layout.idForm.wire(entry.ref.id) == nil {
-                try hold(entry)
+                try hold(entry, .invalidID)
                 return nil
             }
-            if !entry.isAlive { return PushAssembly.Unsent(entry: entry, values: [:], layout: table.layout) }
-            guard let values = try table.values(entry.ref.id) else {
+            let values = entry.isAlive ? try table.values(entry.ref.id) : nil
+            if entry.isAlive, values == nil {
                 try forget(entry)
                 return nil
             }
+            guard case .scope(let scope) = try homes.home(of: entry, values, in: table.layout) else {
+                try hold(entry, .unknownSpace)
+                return nil
+            }
+            if scope.number != entry.remote.scope { unplaced.insert(entry.ref) }
+            guard let values else {
+                return PushAssembly.Unsent(entry: entry, values: [:], layout: table.layout, scope: scope)
+            }
             let goesWhole = (entry.generation > 1 && !entry.isKnownToServer) || entry.isRestored
             return PushAssembly.Unsent(
-                entry: try entries.counting(entry), values: values, layout: table.layout,
+                entry: try entries.counting(entry), values: values, layout: table.layout, scope: scope,
                 unknown: goesWhole
                     ? try UnknownColumns(table.db).patch(at: entry.ref, in: table.layout) : RowPatch())
         }
@@ -151,13 +178,13 @@ private struct UnitReading {
         try entries.save(entry)
     }
 
-    /// Holds a row whose id is not a UUID, because the row was written before the store checked ids. The server cannot
-    /// know the row. It stays pending, with its counts.
-    private mutating func hold(_ entry: RowEntry) throws {
+    /// Holds a row that the server cannot know, such as a row whose id is not a UUID because it was written before the
+    /// store checked ids. It stays pending, with its counts.
+    private mutating func hold(_ entry: RowEntry, _ reason: DeferralReason) throws {
         var entry = try entries.counting(entry)
         let due = now + PushResults.heldMilliseconds
         entry.local?.wait(until: due)
         try entries.save(entry)
-        try WaitTable(entries.db).note(DeferralReason("invalidID"), of: entry.ref, until: due)
+        try WaitTable(entries.db).note(reason, of: entry.ref, until: due)
     }
 }

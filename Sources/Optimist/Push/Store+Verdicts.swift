@@ -18,7 +18,9 @@ extension Store {
         let now = milliseconds
         return try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
-            if let epoch { try Scope.update(in: db) { $0.note(epoch: epoch) } }
+            for scope in epoch == nil ? [] : Set(batch.sent.map(\.scope)).sorted() {
+                try Scope.update(scope, in: db) { scope in epoch.map { scope.note(epoch: $0) } }
+            }
             return try self.apply(verdicts, of: batch, in: db, at: now)
         }
     }
@@ -76,19 +78,45 @@ extension Store {
     /// before the device pulls it. So the device sends the row again as soon as it knows how both epochs are related.
     func believable(_ answer: RemotePush.Answer, of batch: PushBatch) async throws -> [RemotePush.Verdict] {
         guard let epoch = answer.epoch else { return answer.verdicts }
-        let (tableProgress, latest) = try await read { db in
-            (
-                try ProgressTable(db).fetchAll(self.layouts.map(\.name)),
-                try Scope.fetch(Scope.personal, in: db).epochs.last?.name
-            )
-        }
-        guard tableProgress.allSatisfy(\.guarantees.hasOrderedCursors) else { return answer.verdicts }
-        return zip(batch.push.rows, answer.verdicts).map { row, verdict in
-            let known = tableProgress.first { $0.table == row.table }?.state?.epoch ?? latest
-            return known == nil || known == epoch ? verdict : .retry(after: Self.pauseForPull, .restarted)
+        return try await read { db in
+            var known = KnownEpochs(self.layouts, db)
+            return try zip(batch.sent, answer.verdicts).map { sent, verdict in
+                let mine = try known.epoch(of: sent)
+                return mine == nil || mine == epoch ? verdict : .retry(after: Self.pauseForPull, .restarted)
+            }
         }
     }
 
     /// The longest time that such a row waits. The next page ends the wait.
     private static let pauseForPull = Duration.seconds(1)
+}
+
+/// The epochs in which the device knows the tables of scopes.
+private struct KnownEpochs {
+    private struct Place: Hashable { let scope, table: Int64 }
+
+    private let layouts: [TableLayout]
+    private let db: Database
+    private var epochs: [Place: String?] = [:]
+
+    init(_ layouts: [TableLayout], _ db: Database) {
+        self.layouts = layouts
+        self.db = db
+    }
+
+    /// Nil if unknown, or if cursors are not ordered.
+    mutating func epoch(of sent: SentRow) throws -> String? {
+        let place = Place(scope: sent.scope, table: sent.ref.table)
+        if let known = epochs[place] { return known }
+        let epoch = try fetch(place)
+        epochs[place] = .some(epoch)
+        return epoch
+    }
+
+    private func fetch(_ place: Place) throws -> String? {
+        guard try Meta.guarantees(in: db).hasOrderedCursors else { return nil }
+        let table = layouts.first { $0.number == place.table }?.name
+        let progress = try table.flatMap { try ProgressTable(db, of: place.scope).fetch($0) }
+        return try progress?.state?.epoch ?? Scope.fetch(place.scope, in: db).epochs.last?.name
+    }
 }

@@ -7,6 +7,8 @@ struct SentRow: Sendable, Equatable {
     enum Kind: String, Sendable { case create, update, delete }
 
     let ref: RowRef
+    /// The number of the ``Scope`` that the row was sent to.
+    var scope = Scope.personal
     let kind: Kind
     let generation: Int
     /// Mask of the sent columns and, for a create or a delete, the life.

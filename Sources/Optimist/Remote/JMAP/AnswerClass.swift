@@ -76,7 +76,8 @@ package enum AnswerClass {
 
     /// Row errors that the protocol defines as final. All others are retried (V1).
     private static let final: Set<String> = [
-        "invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable",
+        "invalidProperties", "forbidden", "overQuota", "tooLarge", "uniqueViolation", "immutable", "roleForbids",
+        "lastOwner", "crossesSpaces", "spaceLimit", "invitationInvalid",
     ]
 
     /// - Parameter seq: The account's last transaction after the push.

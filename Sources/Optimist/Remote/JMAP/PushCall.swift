@@ -4,28 +4,37 @@
 
 /// A push as one JMAP request, and its answer. Pure.
 package struct PushCall {
+    /// A table in one account.
+    private struct Place: Hashable {
+        var space: String?
+        var table: String
+    }
+
     private let push: RemotePush
-    /// The tables in the order of their first rows, each with one `/set` call.
-    private let tables: [String]
+    /// The places in the order of their first rows, each with one `/set` call.
+    private let places: [Place]
     package let request: Request
 
     package init(_ push: RemotePush, account: String, schemaVersion: Int) {
         self.push = push
-        let empty = SetCall(accountID: account)
-        var sets: [String: SetCall] = [:]
-        var tables: [String] = []
+        var sets: [Place: SetCall] = [:]
+        var places: [Place] = []
         for row in push.rows {
-            if sets[row.table] == nil { tables.append(row.table) }
+            let place = Place(space: row.space, table: row.table)
+            if sets[place] == nil {
+                places.append(place)
+                sets[place] = SetCall(accountID: row.space.map { SpaceAccount.id(ofSpace: $0) ?? $0 } ?? account)
+            }
             switch row.change {
-            case .create(let patch): sets[row.table, default: empty].create.append((row.id, patch))
-            case .update(let patch): sets[row.table, default: empty].update.append((row.id, patch))
-            case .delete(let tombstone): sets[row.table, default: empty].destroy.append((row.id, tombstone))
+            case .create(let patch): sets[place]?.create.append((row.id, patch))
+            case .update(let patch): sets[place]?.update.append((row.id, patch))
+            case .delete(let tombstone): sets[place]?.destroy.append((row.id, tombstone))
             }
         }
-        self.tables = tables
+        self.places = places
         request = Request(
-            methodCalls: tables.enumerated().map { index, table in
-                Invocation("\(table)/set", sets[table]?.json ?? [:], callID: String(index))
+            methodCalls: places.enumerated().map { index, place in
+                Invocation("\(place.table)/set", sets[place]?.json ?? [:], callID: String(index))
             },
             device: push.device, push: push.number, schemaVersion: schemaVersion,
             groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins,
@@ -39,9 +48,9 @@ package struct PushCall {
         var push = RemotePush.Answer(try verdicts(from: response))
         push.serverTime = response.date
         for invocation in response.methodResponses {
-            guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
+            guard let index = Int(invocation.callID), places.indices.contains(index) else { continue }
             if invocation.name == "error", invocation.arguments["type"] == "schemaTooOld" {
-                push.withheld[tables[index]] = .upgradeRequired
+                push.withheld[places[index].table] = .upgradeRequired
             }
             if let state = invocation.arguments["newState"]?.string { push.epoch = SyncState(state)?.epoch }
         }
@@ -49,22 +58,27 @@ package struct PushCall {
     }
 
     private func verdicts(from response: Response) throws -> [RemotePush.Verdict] {
-        var answers: [String: [String: RemotePush.Verdict]] = [:]
-        var reasons: [String: DeferralReason] = [:]
+        var answers: [Place: [String: RemotePush.Verdict]] = [:]
+        var reasons: [Place: DeferralReason] = [:]
         let changes = Dictionary(push.rows.map { ($0.name, $0.change) }, uniquingKeysWith: { $1 })
         for invocation in response.methodResponses {
-            guard let index = Int(invocation.callID), tables.indices.contains(index) else { continue }
-            let table = tables[index]
+            guard let index = Int(invocation.callID), places.indices.contains(index) else { continue }
+            let place = places[index]
             if invocation.name == "error" {
-                if case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments) {
+                // A space that refuses the person concerns only its own rows.
+                if place.space == nil, case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments)
+                {
                     throw RemoteFailure.forbidden(reason)
                 }
-                reasons[table] = invocation.arguments["type"]?.string.map { DeferralReason($0) }
+                reasons[place] = invocation.arguments["type"]?.string.map { DeferralReason($0) }
             } else if let answer = SetAnswer(json: invocation.arguments) {
-                answers[table] = Self.verdicts(answer) { changes["\(table):\($0)"] }
+                answers[place] = Self.verdicts(answer) { changes["\(place.table):\($0)"] }
             }
         }
-        return push.rows.map { answers[$0.table]?[$0.id] ?? .retry(after: nil, reasons[$0.table]) }
+        return push.rows.map { row in
+            let place = Place(space: row.space, table: row.table)
+            return answers[place]?[row.id] ?? .retry(after: nil, reasons[place])
+        }
     }
 
     private static func verdict(_ won: RowPatch?, _ seq: Int64) -> RemotePush.Verdict {
