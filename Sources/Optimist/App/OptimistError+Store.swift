@@ -33,6 +33,16 @@ extension OptimistError.Code {
     /// A row breaks a column rule or a check of the app. Nothing was written. The error's cause is the check's
     /// `RowFault`.
     public static let ruleBroken = Self("ruleBroken")
+    /// A row names a space that the person does not use. Nothing was written.
+    public static let unknownSpace = Self("unknownSpace")
+    /// The person may only read the space. Nothing was written.
+    public static let readOnlySpace = Self("readOnlySpace")
+    /// Only an owner of the space may do this. Nothing was written.
+    public static let notOwner = Self("notOwner")
+    /// The space would have members, but no owner. Nothing was written.
+    public static let lastOwner = Self("lastOwner")
+    /// A row would refer to a row of another space. Nothing was written.
+    public static let crossesSpaces = Self("crossesSpaces")
     /// The rejection no longer exists.
     public static let unknownRejection = Self("unknownRejection")
     /// The server refused a deletion, so no record can be written in its place. Nothing was written.

@@ -97,6 +97,7 @@ public final class Store: Sendable {
         try protection.protect(url)
         pool = opened.pool
         layouts = opened.layouts
+        capture.share(SharedTables(opened.layouts))
         unreported = opened.unreported
         writtenRows = WrittenRows(opened.layouts, rowValidation)
         shared = Mutex(opened.shared)
@@ -322,6 +323,11 @@ public final class Store: Sendable {
             let value = try capture.namingRefusedRows(of: layouts) { try updates(db) }
             if db.totalChangesCount != changes { try Self.notifyChanges(in: unreported, db) }
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
+            let spaceWrites = capture.spaceWrites
+            if !spaceWrites.isEmpty {
+                var spaceGuard = try SpaceGuard(layouts, db)
+                try spaceGuard.check(spaceWrites)
+            }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote
             if author == .user, capture.usedStamp != nil { try admit(person) }

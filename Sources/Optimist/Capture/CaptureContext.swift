@@ -34,6 +34,8 @@ final class CaptureContext: Sendable {
         var lastPlace: Int64 = 0
         var unconfirmedPlace: Int64 = 0
         var joins: Set<GroupJoin> = []
+        var sharedTables = SharedTables()
+        var spaceWrites = SpaceWrites()
 
         mutating func giveStamp() -> Stamp {
             if let stamp { return stamp }
@@ -60,8 +62,15 @@ final class CaptureContext: Sendable {
             state.refused = nil
             state.group = nil
             state.joins = []
+            state.spaceWrites = SpaceWrites()
         }
     }
+
+    /// Notes the tables whose rows can be in a space, when the file opens.
+    func share(_ tables: SharedTables) { state.withLock { $0.sharedTables = tables } }
+
+    /// What the running transaction has written in these tables.
+    var spaceWrites: SpaceWrites { state.withLock { $0.spaceWrites } }
 
     /// The running transaction's stamp, made by the first call.
     func stamp() -> Stamp {
@@ -145,6 +154,10 @@ final class CaptureContext: Sendable {
 
     fileprivate func refuse(_ row: RefusedRow) { state.withLock { $0.refused = row } }
 
+    fileprivate func note(_ row: WrittenRow, _ id: ValueView) {
+        state.withLock { $0.sharedTables.note(row, id, in: &$0.spaceWrites) }
+    }
+
     fileprivate var isJudging: Bool { state.withLock { $0.author == .user } }
 
     var isApplying: Bool { state.withLock { $0.author == .server } }
@@ -168,11 +181,13 @@ extension CaptureContext {
         try register(CaptureTriggers.function, arguments: -1, on: db) { call, count, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
             if count > 3, let arguments, context.isJudging,
-                let refused = WrittenRow(UnsafeBufferPointer(start: arguments, count: Int(count)))
-                    .flatMap(RefusedRow.init)
+                let row = WrittenRow(UnsafeBufferPointer(start: arguments, count: Int(count)))
             {
-                context.refuse(refused)
-                return sqlite3_result_error(call, refused.message, -1)
+                if let refused = RefusedRow(row) {
+                    context.refuse(refused)
+                    return sqlite3_result_error(call, refused.message, -1)
+                }
+                context.note(row, ValueView(arguments[1]))
             }
             let stamp = context.capture {
                 guard let arguments, let id = arguments[1] else { return nil }

@@ -67,7 +67,7 @@ struct CaptureTriggers {
     private var delete: String {
         """
         CREATE TRIGGER optimist_delete_\(layout.name) AFTER DELETE ON "\(layout.name)"
-        WHEN \(stamp("OLD")) IS NOT NULL
+        WHEN \(leaving("OLD")) IS NOT NULL
         BEGIN
         \(ended("OLD"));
         END
@@ -257,6 +257,13 @@ struct CaptureTriggers {
             layout.columns.map { "\(row).\"\($0.name)\"" }
         }
         return "\(Self.function)(\(layout.number), \(row).id, '\(letters)', \(values.joined(separator: ", ")))"
+    }
+
+    /// The stamp. For a table whose rows can be in a space, it also reports the deleted row's values.
+    private func leaving(_ row: String) -> String {
+        guard layout.rules.space != nil else { return stamp(row) }
+        let values = layout.columns.map { "\(row).\"\($0.name)\"" }.joined(separator: ", ")
+        return "\(Self.function)(\(layout.number), \(row).id, '', \(values))"
     }
 
     func changed(_ column: TableLayout.Column) -> String {

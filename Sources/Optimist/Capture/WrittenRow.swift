@@ -13,16 +13,28 @@ struct WrittenRow {
     private let forms: UnsafeRawBufferPointer
     /// In the layout's order.
     let values: Values
-    /// The values before an update. Empty for an insert.
+    /// The values before an update or a deletion. Empty for an insert.
     let former: Values
 
-    /// - Parameter arguments: The table, the id, the letters, the values and, for an update, the former values.
+    /// - Parameter arguments: The table, the id, the letters, the values and, for an update, the former values. For a
+    ///   deletion, no letters and only the former values.
     init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         guard case .text(let forms) = ValueView(arguments[2]), arguments.count >= 3 + forms.count else { return nil }
         table = sqlite3_value_int64(arguments[0])
         self.forms = forms
         values = arguments[3..<(3 + forms.count)]
         former = arguments[(3 + forms.count)...]
+    }
+
+    /// The new value of a column. Nil if the row is deleted.
+    func value(at place: Int) -> ValueView? { Self.view(values, at: place) }
+
+    /// The value of a column before an update or a deletion. Nil for an insert.
+    func former(at place: Int) -> ValueView? { Self.view(former, at: place) }
+
+    private static func view(_ values: Values, at place: Int) -> ValueView? {
+        let index = values.startIndex + place
+        return values.indices.contains(index) ? ValueView(values[index]) : nil
     }
 
     /// The first changed value that does not fit its column.

@@ -1,0 +1,62 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+@_spi(Internals) import OptimistWire
+
+/// What a transaction of the app wrote in tables whose rows can be in a space. The triggers report it.
+///
+/// A transaction may write many rows below one parent, so it is small: the rows at one anchor have one home.
+struct SpaceWrites: Equatable, Sendable {
+    /// The value that decides about the space of a table's rows: a space, or a parent.
+    struct Anchor: Hashable, Sendable {
+        let table: Int64
+        let value: DatabaseValue
+    }
+
+    private(set) var anchors: Set<Anchor> = []
+    /// The rows whose anchor changed.
+    private(set) var moved: Set<RowRef> = []
+    /// The rows of tables in which each row is looked at.
+    private(set) var rows: Set<RowRef> = []
+
+    var isEmpty: Bool { anchors.isEmpty && rows.isEmpty }
+
+    fileprivate mutating func note(_ row: WrittenRow, _ id: DatabaseValue, in table: SharedTables.Table) {
+        let present = row.value(at: table.place)?.databaseValue
+        let former = row.former(at: table.place)?.databaseValue
+        for value in [present, former].compactMap(\.self) {
+            anchors.insert(Anchor(table: row.table, value: value))
+        }
+        let ref = RowRef(table: row.table, id: id)
+        if let present, let former, present != former { moved.insert(ref) }
+        if table.isLookedAt { rows.insert(ref) }
+    }
+}
+
+/// The tables whose rows can be in a space, for the triggers.
+struct SharedTables: Sendable {
+    struct Table: Sendable {
+        /// The place of the column that decides about the space, among the table's columns.
+        let place: Int
+        /// Whether the rule for a write depends on the row, not only on its space.
+        let isLookedAt: Bool
+    }
+
+    private var tables: [Int64: Table] = [:]
+
+    init(_ layouts: [TableLayout] = []) {
+        let shared = Set(layouts.filter { $0.rules.space != nil }.map(\.name))
+        for layout in layouts {
+            guard let rule = layout.rules.space,
+                let place = layout.columns.firstIndex(where: { $0.name == rule.column })
+            else { continue }
+            let others = layout.columns.filter { $0.name != rule.column && shared.contains($0.reference?.table ?? "") }
+            tables[layout.number] = Table(
+                place: place, isLookedAt: SpaceTables.contain(layout.name) || !others.isEmpty)
+        }
+    }
+
+    func note(_ row: WrittenRow, _ id: ValueView, in writes: inout SpaceWrites) {
+        if let table = tables[row.table] { writes.note(row, id.databaseValue, in: table) }
+    }
+}

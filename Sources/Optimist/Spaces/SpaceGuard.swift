@@ -1,0 +1,134 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+@_spi(Internals) import OptimistWire
+
+/// Refuses what the person's role in a space forbids, before a transaction of the app commits (P6).
+///
+/// The server judges again, because a role may have changed meanwhile. A role that the device does not know yet forbids
+/// nothing.
+struct SpaceGuard {
+    private let db: Database
+    private let layouts: [TableLayout]
+    private let tables: AppTables
+    private let entries: RowEntryTable
+    private var homes: RowHomes
+    private var roles: [Int64: SpaceRole?] = [:]
+
+    init(_ layouts: [TableLayout], _ db: Database) throws {
+        self.db = db
+        self.layouts = layouts
+        tables = AppTables(layouts, db)
+        entries = try RowEntryTable(db)
+        homes = RowHomes(tables, entries)
+        try Scope.followSpaces(layouts, in: db)
+    }
+
+    /// - Throws: `OptimistError` with code `unknownSpace`, `readOnlySpace`, `notOwner`, `lastOwner` or `crossesSpaces`.
+    mutating func check(_ writes: SpaceWrites) throws {
+        for anchor in writes.anchors {
+            guard let table = tables[anchor.table], let scope = try scope(at: anchor.value, in: table.layout),
+                !SpaceTables.contain(table.layout.name)
+            else { continue }
+            try requireWriter(in: scope, table.layout.name)
+        }
+        for ref in writes.rows {
+            guard let table = tables[ref.table] else { continue }
+            if SpaceTables.contain(table.layout.name) {
+                try checkMembership(ref, in: table)
+            } else {
+                try checkReferences(ref, in: table)
+            }
+        }
+    }
+
+    /// Nil for the personal account, and if a parent is not known.
+    private mutating func scope(at value: DatabaseValue, in layout: TableLayout) throws -> Scope? {
+        guard let rule = layout.rules.space, let column = layout[column: rule.column] else { return nil }
+        let home = try homes.target(of: [rule.column: column.form.wire(value)], in: layout)
+        switch home {
+        case .scope(let scope): return scope.number == Scope.personal ? nil : scope
+        case .unknown(.unknownSpace):
+            throw OptimistError(
+                .unknownSpace,
+                "\(layout.name).\(rule.column) names a space that this person does not use. Nothing was written.")
+        case .unknown: return nil
+        }
+    }
+
+    // MARK: - Roles
+
+    private mutating func requireWriter(in scope: Scope, _ table: String) throws {
+        guard let role = try role(in: scope), !role.mayWrite else { return }
+        throw OptimistError(
+            .readOnlySpace,
+            "This person may only read the space, so \(table) cannot be changed there. Nothing was written.")
+    }
+
+    /// The role as the server knows it, because the transaction may change it. Nil if unknown.
+    private mutating func role(in scope: Scope) throws -> SpaceRole? {
+        if let known = roles[scope.number] { return known }
+        let role = try ownRole(in: scope)
+        roles[scope.number] = .some(role)
+        return role
+    }
+
+    private func ownRole(in scope: Scope) throws -> SpaceRole? {
+        guard let table = tables[MemberRow.databaseTableName], let column = table.layout[column: "role"],
+            let id = scope.member.flatMap(table.layout.idForm.stored),
+            let entry = try entries.entry(RowRef(table: table.layout.number, id: id))
+        else { return nil }
+        let isEdited = entry.isKnownToServer && entry.dirty & column.mask != 0
+        let value = try isEdited ? entry.baseValue(of: column) : table.values(id)?["role"]
+        return value?.string.map { SpaceRole($0) }
+    }
+
+    // MARK: - Members and invitations
+
+    private mutating func checkMembership(_ ref: RowRef, in table: AppTable) throws {
+        guard let entry = try entries.entry(ref), entry.isPending else { return }
+        let values = try table.values(ref.id)
+        guard case .scope(let scope) = try homes.home(of: entry, values, in: table.layout),
+            scope.number != Scope.personal, let role = try role(in: scope)
+        else { return }
+        if role == .owner { return try requireAnOwner(in: scope) }
+        let isOwn = table.layout.name == MemberRow.databaseTableName && table.layout.idForm.wire(ref.id) == scope.member
+        let changesRole = entry.isAlive && entry.isKnownToServer && entry.isEdited("role", in: table.layout)
+        if isOwn, !changesRole { return }
+        throw OptimistError(
+            .notOwner, "Only an owner of the space may change its members and invitations. Nothing was written.")
+    }
+
+    private func requireAnOwner(in scope: Scope) throws {
+        guard let space = scope.space.flatMap(UUIDForm.bytes.stored) else { return }
+        let roles = try String?.fetchAll(
+            db.cachedStatement(sql: "SELECT role FROM optimist_member WHERE space = ?"), arguments: [space])
+        if roles.isEmpty || roles.contains(SpaceRole.owner.description) { return }
+        throw OptimistError(
+            .lastOwner,
+            "The space would have members, but no owner. Make another member an owner first. Nothing was written.")
+    }
+
+    // MARK: - References
+
+    private mutating func checkReferences(_ ref: RowRef, in table: AppTable) throws {
+        guard let values = try table.values(ref.id), let rule = table.layout.rules.space else { return }
+        let home = try homes.target(of: values, in: table.layout)
+        for column in table.layout.columns where column.name != rule.column {
+            guard let owner = tables.owner(by: column, values[column.name]),
+                tables[owner.table]?.layout.rules.space != nil
+            else { continue }
+            if try homes.home(of: owner) == home { continue }
+            throw OptimistError(
+                .crossesSpaces,
+                "\(table.layout.name).\(column.name) refers to a row of another space. Nothing was written.")
+        }
+    }
+}
+
+extension RowEntry {
+    fileprivate func isEdited(_ column: String, in layout: TableLayout) -> Bool {
+        layout[column: column].map { dirty & $0.mask != 0 } ?? false
+    }
+}
