@@ -19,6 +19,9 @@ public struct RowPatch: Hashable, Sendable {
     /// The id of the row that this one was merged into, because both had the same unique values. Set only by the
     /// server.
     public var mergedInto: String?
+    /// The earliest life that continues in ``generation``. Nil: no earlier life does, or the row has never moved
+    /// between accounts.
+    public var firstLife: Int?
     /// The clocks of the values that the user had seen in the columns that this patch writes. Any other value that it
     /// replaces is unread. In a patch of a later generation: the clocks of the former generation, which the patch
     /// replaces. Nil: not reported, or the sender knew nothing of the row. Only in a push.
@@ -54,6 +57,7 @@ public struct RowPatch: Hashable, Sendable {
         }
         seq = json["@seq"]?.int
         mergedInto = json["@mergedInto"]?.string
+        firstLife = json["@first"].life
         read = json["@read"].flatMap { ColumnClocks(json: $0) }
         unread = UnreadClocks(json: json["@unread"])
         for (column, totals) in json["@mine"]?.object?.members ?? [] {
@@ -74,6 +78,7 @@ public struct RowPatch: Hashable, Sendable {
         if let clocks { members.append(("@hlc", clocks.json)) }
         if let seq { members.append(("@seq", .int(seq))) }
         if let mergedInto { members.append(("@mergedInto", .string(mergedInto))) }
+        if let firstLife { members.append(("@first", .int(Int64(firstLife)))) }
         if !mine.isEmpty { members.append(("@mine", RowPatch.json(ofMine: mine))) }
         if let read { members.append(("@read", read.json)) }
         if !unread.isEmpty { members.append(("@unread", unread.json)) }
@@ -102,6 +107,11 @@ public struct Tombstone: Hashable, Sendable {
     /// The id of the row that this one was merged into, because both had the same unique values. Set only by the
     /// server.
     public var mergedInto: String?
+    /// Where the row has moved to. Nil: the row has ended. Set only by the server.
+    public var movedTo: RowDestination?
+    /// The earliest life that continued in the deleted one. Nil: no earlier life did, or the row has never moved between
+    /// accounts.
+    public var firstLife: Int?
     /// The clocks of the row's values that the user had seen before the delete. Any other value that it deletes is
     /// unread. Nil: not reported. Only in a push.
     public var read: ColumnClocks?
@@ -124,6 +134,8 @@ public struct Tombstone: Hashable, Sendable {
         self.init(
             generation: Int(generation), clock: json["@hlc"]?.string.flatMap { WriteClock($0) }, seq: json["@seq"]?.int,
             mergedInto: json["@mergedInto"]?.string)
+        movedTo = json["@movedTo"].flatMap { RowDestination(json: $0) }
+        firstLife = json["@first"].life
         read = json["@read"].flatMap { ColumnClocks(json: $0) }
         unread = UnreadClocks(json: json["@unread"])
     }
@@ -134,8 +146,17 @@ public struct Tombstone: Hashable, Sendable {
         if let clock { object.append("@hlc", .string(clock.description)) }
         if let seq { object.append("@seq", .int(seq)) }
         if let mergedInto { object.append("@mergedInto", .string(mergedInto)) }
+        if let movedTo { object.append("@movedTo", movedTo.json) }
+        if let firstLife { object.append("@first", .int(Int64(firstLife))) }
         if let read { object.append("@read", read.json) }
         if !unread.isEmpty { object.append("@unread", unread.json) }
         return .object(object)
+    }
+}
+
+extension JSON? {
+    /// The number of a life, or nil if the value is malformed.
+    fileprivate var life: Int? {
+        self?.int.flatMap { (1...Int64(Int32.max)).contains($0) ? Int($0) : nil }
     }
 }

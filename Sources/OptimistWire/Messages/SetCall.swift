@@ -154,6 +154,8 @@ public struct SetError: Hashable, Sendable {
     /// sent.
     public var updated: [(id: String, won: RowPatch?)] = []
     public var destroyed: [String] = []
+    /// The tombstones of destroyed rows that moved to another account. Only in the answer that follows a `/copy`.
+    public var tombstones: [String: Tombstone] = [:]
     /// The rows that were not created, by creation id.
     public var notCreated: [(id: String, error: SetError)] = []
     public var notUpdated: [(id: String, error: SetError)] = []
@@ -175,6 +177,7 @@ public struct SetError: Hashable, Sendable {
         }
         updated = Self.won(json["updated"])
         destroyed = json["destroyed"]?.array?.compactMap(\.string) ?? []
+        for (id, value) in json["destroyClocks"]?.object?.members ?? [] { tombstones[id] = Tombstone(json: value) }
         notCreated = Self.errors(json["notCreated"])
         notUpdated = Self.errors(json["notUpdated"])
         notDestroyed = Self.errors(json["notDestroyed"])
@@ -209,6 +212,10 @@ public struct SetError: Hashable, Sendable {
             })
         add("updated", updated.map { ($0.id, $0.won.map { .object($0.json()) } ?? .null) })
         object.append("destroyed", destroyed.isEmpty ? .null : .array(destroyed.map(JSON.string)))
+        if !tombstones.isEmpty {
+            let sorted = tombstones.sorted { $0.key < $1.key }
+            object.append("destroyClocks", .object(JSONObject(sorted.map { ($0.key, $0.value.json) })))
+        }
         add("notCreated", notCreated.map { ($0.id, $0.error.json) })
         add("notUpdated", notUpdated.map { ($0.id, $0.error.json) })
         add("notDestroyed", notDestroyed.map { ($0.id, $0.error.json) })

@@ -45,6 +45,10 @@ public struct UnreadClocks: Hashable, Sendable {
         columns[column] = clocks.sorted()
     }
 
+    package mutating func add(_ others: UnreadClocks) {
+        for (column, clocks) in others.columns { for clock in clocks { add(clock, in: column) } }
+    }
+
     package mutating func remove(device: String, in column: String) {
         guard let clocks = columns[column] else { return }
         let others = clocks.filter { $0.device != device }
