@@ -9,6 +9,7 @@ import OptimistWire
         var tombstone = Tombstone(
             generation: row.generation, clock: row.deletion, seq: seq, mergedInto: memory.mergedInto)
         tombstone.unread = memory.unread
+        (tombstone.movedTo, tombstone.firstLife) = (memory.movedTo, memory.toldFirstLife)
         return tombstone.json.bytes
     }
 
@@ -35,8 +36,10 @@ import OptimistWire
         if let hidden {
             guard let json = try? JSON(parsing: hidden), read(hidden: json) else { return nil }
         }
+        memory.hasMoved = patch.firstLife != nil
         guard row.isAlive else {
             row.deletion = patch.clocks?.common
+            memory.movedTo = Tombstone(json: .object(members))?.movedTo
             return
         }
         row.cells.reserveCapacity(patch.values.count)

@@ -32,7 +32,7 @@ public import OptimistWire
     /// - Parameter origins: The origins whose counter totals the patch includes.
     func patch(for origins: Set<String> = []) -> RowPatch {
         var patch = row.patch(for: origins, seq: seq)
-        patch.unread = memory.unread
+        (patch.unread, patch.firstLife) = (memory.unread, memory.toldFirstLife)
         return patch
     }
 }
@@ -43,9 +43,13 @@ public import OptimistWire
     public var mergedInto: String?
     /// The life of the row ``mergedInto`` at the time of the merge. Nil: unknown.
     public var mergedLife: Int?
-    /// The earliest life that edits have joined to the current or last life. Nil: edits have not joined lives, or the
-    /// server knows only that the row was deleted.
-    public var firstLife: Int?
+    /// The earliest life that edits or moves have joined to the current or last life. Nil: they have not joined lives,
+    /// or the server knows only that the row was deleted.
+    public var firstLife: Int? { didSet { if firstLife == nil { hasMoved = false } } }
+    /// Whether the lives since ``firstLife`` were in several accounts. Devices then learn the first.
+    public var hasMoved = false
+    /// Where this deleted row has moved to. Nil: it has not moved.
+    public var movedTo: RowDestination?
     /// The clocks that ran ahead, with their replacements. The keys are the column, then the device that gave the
     /// clock.
     public var replaced: [String: [String: ReplacedClock]]
@@ -66,6 +70,8 @@ public import OptimistWire
         self.unread = unread
         self.person = person
     }
+
+    var toldFirstLife: Int? { hasMoved ? firstLife : nil }
 }
 
 /// A clock that ran ahead, and its replacement. The server uses both to recognise a repeated write.
