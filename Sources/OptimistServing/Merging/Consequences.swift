@@ -21,6 +21,9 @@ struct Consequences {
     /// The device that pushes, if it reports what it has read. Nil: unread values are not recorded.
     private let writer: String?
     private var named: Set<RowKey> = []
+    /// The rows that move to this account, and the rows that leave it. Deletes do not spread from a row that leaves.
+    private var arriving: Set<RowKey> = []
+    private var leaving: [RowKey] = []
 
     /// The most rows of an account that the deletes of one push may delete or change in addition to the rows that the
     /// push names.
@@ -37,11 +40,16 @@ struct Consequences {
         self.rowValidation = rowValidation
     }
 
-    mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause) {
+    mutating func add(_ evaluation: RowEvaluation, cause: WorkingRow.Cause, isArriving: Bool) {
         named.insert(evaluation.key)
+        if isArriving { arriving.insert(evaluation.key) }
         rows.add(WorkingRow(row: evaluation.row, memory: evaluation.memory, cause: cause), at: evaluation.key)
         let isNewlyDead = evaluation.stored?.row.isAlive == true && !evaluation.row.isAlive
-        if isNewlyDead { dead.append(evaluation.key) }
+        if evaluation.memory.movedTo != evaluation.stored?.memory.movedTo, evaluation.memory.movedTo != nil {
+            leaving.append(evaluation.key)
+        } else if isNewlyDead {
+            dead.append(evaluation.key)
+        }
         if evaluation.row.isAlive, !evaluation.taken.isEmpty {
             unchecked.append((evaluation.key, evaluation.taken))
         }
@@ -70,6 +78,7 @@ struct Consequences {
             }
         } while try settleCollisions(isPushed)
         try checkRestrictions()
+        try checkLeaving()
     }
 
     /// What the pushing device has read of rows outside its push: nothing, not even its own values. Nil: the device
@@ -116,6 +125,8 @@ extension Consequences {
             try put(.string(successor.id), key, column, cause)
             return
         }
+        // The device may not know the target's account yet, so the row does not change.
+        if try arriving.contains(key) || rows.memory(target).movedTo != nil { return blame(cause, .behind) }
         switch rows.schema.types[key.type]?.columns[column]?.onDelete {
         case .cascade: try delete(key, with: target, cause)
         case .setNull: try put(.null, key, column, cause)
@@ -211,6 +222,17 @@ extension Consequences {
                 let cause = rows.rows[target]?.cause
             else { continue }
             blame(cause, SetError("forbidden", "Other rows refer to it, such as \(holder)."))
+        }
+    }
+
+    /// Rows that refer to a row must move with it.
+    private mutating func checkLeaving() throws {
+        for (type, column, definition) in rows.references(to: Set(leaving.map(\.type))) {
+            let named = leaving.filter { $0.type == definition.target }
+            let found = try rows.holders(type, column, named.map(\.indexKey))
+            for key in named where found[key.indexKey]?.isEmpty == false {
+                if let cause = rows.rows[key]?.cause { blame(cause, .behind) }
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ struct RowEvaluation {
     let type: TypeSchema
     /// The row after the operations applied so far. Generation zero: the server has never had the row.
     var row: MergeRow
-    private(set) var memory: RowMemory
+    var memory: RowMemory
     let stored: StoredRow?
     /// The columns that took a value from the operations, or all columns if the row began a new life.
     var taken: Set<String> = []
@@ -70,7 +70,10 @@ extension RowEvaluation {
             // The patch has only some columns of a life that the server does not know. The other columns would be lost.
             return lifeUnknown
         }
-        if generation < row.generation, memory.mergedInto != nil {
+        // The earliest life that the patch's life continues.
+        let first = min(patch.firstLife ?? generation, generation)
+        if hasLeft(life: generation, since: first) { return .gone }
+        if first < row.generation, memory.mergedInto != nil {
             // Lives before the merged life had already ended.
             if generation < firstLife { return .gone }
             let incoming = stamped(patch, generation: generation, &clock).0
@@ -84,6 +87,12 @@ extension RowEvaluation {
             }
             return mergeJoined(incoming, life: generation)
         }
+        if generation > row.generation, first <= row.generation {
+            // The server has lost later lives of the row, such as its moves to another account and back.
+            if !row.isAlive { return .gone }
+            (memory.firstLife, memory.hasMoved) = (firstLife, true)
+            row.generation = generation
+        }
         // The life that the device wrote to has ended. If a later life has begun, the answer is that complete life.
         if generation < row.generation { return row.isAlive ? .merged(life: generation, lost: []) : .gone }
         // Keep the clocks that the devices know, because the next line may set back the row's clocks.
@@ -95,6 +104,7 @@ extension RowEvaluation {
         noteUnread(of: former, outcome)
         if outcome.lifeChanged {
             memory = memory.ofNextLife
+            if first < generation { (memory.firstLife, memory.hasMoved) = (first, true) }
             if let objection = objectionToBirth() { return objection }
         }
         if let objection = objectionToSize() { return objection }
@@ -174,6 +184,8 @@ extension RowEvaluation {
         guard generation >= 2, generation % 2 == 0, generation <= Self.maxGeneration else {
             return refused("invalidProperties", "The generation of a deleted row must be even.", ["@gen"])
         }
+        let life = generation - 1
+        if hasLeft(life: life, since: min(tombstone?.firstLife ?? life, life)) { return .gone }
         var stamping = Stamping(row: row, isSameLife: false, memory: memory, clock: clock)
         // A repetition must not count as a new deletion (S3), even if a later life has begun (M2).
         let isRepetition = tombstone?.clock == nil && generation <= row.generation
@@ -218,7 +230,12 @@ extension RowEvaluation {
 extension RowEvaluation {
     /// The first of the lives that continue in the row's present life. An edit of one of these lives is an edit of the
     /// present life.
-    private var firstLife: Int { memory.firstLife ?? row.presentLife }
+    var firstLife: Int { memory.firstLife ?? row.presentLife }
+
+    /// Whether a life continues in another account, where the row has moved to.
+    private func hasLeft(life: Int, since first: Int) -> Bool {
+        memory.movedTo != nil && life >= firstLife && first < row.generation
+    }
 
     /// Whether the server did not have the row, or had forgotten it, when its delete arrived. Otherwise the row has
     /// values, or its first life is recorded.
@@ -250,7 +267,7 @@ extension RowEvaluation {
         if generation > row.generation {
             let continues = row.isAlive && generation == row.generation + 1
             row.merge(MergeRow(generation: generation, deletion: deletion))
-            (memory.mergedInto, memory.mergedLife) = (nil, nil)
+            (memory.mergedInto, memory.mergedLife, memory.movedTo) = (nil, nil, nil)
             memory.firstLife = continues ? first : nil
         } else if generation > first, row.isAlive {
             // An edit revived the row. This delete of an earlier life may be later than that edit.

@@ -20,6 +20,9 @@ public struct RowOperation: Sendable {
     public var action: Action
     /// The place of the row's account in the accounts of the evaluation.
     var book = 0
+    /// The place of the account that the row leaves. The action's values are then unsent, and a creation has the full
+    /// row. Nil: the row does not move.
+    var source: Int?
     var objection: SetError?
     /// Whether the operation's clocks are the sender's own. Without a push number, the clocks may be the server's, from
     /// a row that a client sends back. A different value under the server's clock is then a new write.

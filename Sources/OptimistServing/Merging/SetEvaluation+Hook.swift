@@ -51,7 +51,9 @@ extension SetEvaluation {
 
     private func part(of unit: Int, in book: Int) throws -> Part {
         let rows = WorkingRows(schema: context.schema, reader: books[book].reader)
-        let own = units.all[unit].operations.filter { operations[$0].book == book }
+        let own = units.all[unit].operations.filter {
+            operations[$0].book == book || operations[$0].source == book
+        }
         let changed = try own.map { index in
             let key = operations[index].key
             guard case .follow = steps[index] else { return (index, key) }

@@ -4,24 +4,31 @@
 
 /// The answers to the operations, made when the final state of all rows is known.
 extension SetEvaluation {
-    func verdict(of index: Int, _ rows: WorkingRows) throws -> RowVerdict {
-        let key = operations[index].key
+    func verdict(of index: Int, _ accounts: [WorkingRows]) throws -> RowVerdict {
+        let (operation, key) = (operations[index], operations[index].key)
+        let rows = accounts[operation.book]
         switch steps[index] {
         case .refused(var error):
-            if error.current == nil, isNeededToUndo(index, error) { error.current = try current(row(of: index)) }
+            if error.current == nil, isNeededToUndo(index, error) {
+                error.current = try current(sourceRow(of: index) ?? row(of: index))
+            }
             return .refused(error)
         case .destroyed: return .accepted(won: nil)
-        case .gone: return .gone(try deletion(of: key, rows))
+        case .gone: return .gone(try tombstone(of: key, accounts[operation.source ?? operation.book]))
         case .follow: return try successor(of: key, rows)
         case .merged(let life, let lost):
             guard let working = rows.rows[key], working.row.isAlive else { return try successor(of: key, rows) }
             if working.row.generation != life {
                 var whole = working.row.patch(for: context.origins)
-                whole.unread = working.memory.unread
+                (whole.unread, whole.firstLife) = (working.memory.unread, working.memory.toldFirstLife)
                 return .accepted(won: whole)
             }
             let columns = lost.union(working.altered)
-            return .accepted(won: columns.isEmpty ? nil : working.row.patch(of: columns, for: context.origins))
+            // The answer to a move always has the row's life.
+            if columns.isEmpty, operation.source == nil { return .accepted(won: nil) }
+            var won = working.row.patch(of: columns, for: context.origins)
+            won.firstLife = working.memory.toldFirstLife
+            return .accepted(won: won)
         }
     }
 
@@ -29,7 +36,7 @@ extension SetEvaluation {
     /// with a later life.
     private func isNeededToUndo(_ index: Int, _ error: SetError) -> Bool {
         switch error.type {
-        case "blocked": false
+        case "blocked", "behind": false
         case "groupFailed":
             switch operations[index].action {
             case .destroy: true
@@ -42,15 +49,23 @@ extension SetEvaluation {
 
     private func successor(of key: RowKey, _ rows: WorkingRows) throws -> RowVerdict {
         guard let successor = try rows.successor(of: key), try rows.row(successor)?.isAlive == true else {
-            return .gone(try deletion(of: key, rows))
+            return .gone(try tombstone(of: key, rows))
         }
         return .mergedInto(successor.id)
     }
 
-    /// How and when the row was deleted. If the server loses the deletion, the device sends it again (L3).
-    private func deletion(of key: RowKey, _ rows: WorkingRows) throws -> Tombstone? {
+    /// How and when the row was deleted. If the server loses the deletion, the device sends it again (L3). If the row
+    /// moved away, the tombstone has its destination.
+    func tombstone(of key: RowKey, _ rows: WorkingRows) throws -> Tombstone? {
         guard let row = try rows.row(key), !row.isAlive else { return nil }
-        return Tombstone(generation: row.generation, clock: row.deletion)
+        let memory = try rows.memory(key)
+        var tombstone = Tombstone(generation: row.generation, clock: row.deletion)
+        guard memory.movedTo != nil else { return tombstone }
+        (tombstone.movedTo, tombstone.firstLife) = (memory.movedTo, memory.firstLife)
+        // The transaction of this push does not have a number yet.
+        let stored = try rows.stored(key)
+        if stored?.memory.movedTo == memory.movedTo { tombstone.seq = stored?.seq }
+        return tombstone
     }
 
     /// The server's row, for a device that has to restore it. Nil if the row is not alive.

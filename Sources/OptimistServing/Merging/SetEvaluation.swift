@@ -12,6 +12,8 @@ struct SetEvaluation {
     private(set) var verdicts: [RowVerdict] = []
     /// The changed rows of each account, beginning with the rows that the push names, in the order of the push.
     private(set) var changes: [[RowChange]] = []
+    /// The ends of the moved rows in the accounts that they left, by operation.
+    private(set) var departures: [Int: Tombstone] = [:]
     var clock: ServerClock
 
     let operations: [RowOperation]
@@ -79,14 +81,15 @@ struct SetEvaluation {
         context.meter?.canBeHalved = units.all.count > 1
         noteLives()
         for (place, book) in books.enumerated() {
-            let own = operations.lazy.filter { $0.book == place }
+            let own = operations.lazy.filter { $0.book == place || $0.source == place }
             try book.reader.load(own.flatMap { [$0.key] + context.schema.references(of: $0) })
         }
         try evaluateRows()
         try askApp()
         try failBlocked()
         let rows = try settle()
-        verdicts = try operations.indices.map { try verdict(of: $0, rows[operations[$0].book]) }
+        verdicts = try operations.indices.map { try verdict(of: $0, rows) }
+        for index in operations.indices { departures[index] = try departure(of: index, rows) }
         putOffTheLargest()
         changes = try zip(books.indices, rows).map { place, rows in
             let changes = try rows.order.compactMap { try change(of: $0, books[place].reader, rows) }
@@ -121,7 +124,9 @@ extension SetEvaluation {
         for operation in operations {
             switch operation.action {
             case .create(let patch), .update(let patch):
-                guard let life = patch.generation, life > 1 else { continue }
+                // A row that moves begins a later life than any that its destination knows.
+                let life = operation.source == nil ? patch.generation ?? 1 : .max
+                guard life > 1 else { continue }
                 let known = books[operation.book].lives[operation.key] ?? 0
                 books[operation.book].lives[operation.key] = max(life, known)
             case .destroy: continue
@@ -135,18 +140,24 @@ extension SetEvaluation {
         }
         let objection = try operation.objection ?? context.validate(operation) ?? objectionOfSpace(to: operation)
         if let objection { return .refused(objection) }
-        let (place, key) = (operation.book, operation.key)
-        var row =
-            try books[place].evaluations[key]
-            ?? RowEvaluation(key: key, type: type, stored: books[place].reader.row(key))
-        row.hasOwnClocks = operation.hasOwnClocks
-        row.pusher = context.device
-        row.read = operation.read
+        if let source = operation.source { return try move(operation, type, from: source) }
+        var row = try evaluation(of: operation, type, in: operation.book)
         let action = settled(operation).action
         let step = row.apply(action, validation: context.rowValidation, texts: context.texts, clock: &clock)
         note(&row)
-        books[place].evaluations[key] = row
+        books[operation.book].evaluations[operation.key] = row
         return step
+    }
+
+    /// The row of an operation in one account, after the operations before.
+    func evaluation(of operation: RowOperation, _ type: TypeSchema, in place: Int) throws -> RowEvaluation {
+        let (book, key) = (books[place], operation.key)
+        var row =
+            try book.evaluations[key] ?? RowEvaluation(key: key, type: type, stored: book.reader.row(key))
+        row.hasOwnClocks = operation.hasOwnClocks
+        row.pusher = context.device
+        row.read = operation.read
+        return row
     }
 
     /// Drops a unit from the push. Its other rows get an error that names the rows at fault, including `others`, which
@@ -155,7 +166,8 @@ extension SetEvaluation {
         guard units.fail(unit) else { return }
         let indices = units.all[unit].operations
         for index in indices where !steps[index].isRefusal {
-            if let error = errors[row(of: index)] { steps[index] = .refused(error) }
+            let error = errors[row(of: index)] ?? sourceRow(of: index).flatMap { errors[$0] }
+            if let error { steps[index] = .refused(error) }
         }
         let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
         let names = Array(Set((culprits + others).map(\.description)).sorted().prefix(Self.maxCulprits))
@@ -169,6 +181,11 @@ extension SetEvaluation {
     }
 
     func row(of index: Int) -> Row { Row(book: operations[index].book, key: operations[index].key) }
+
+    /// The row that an operation moves away. Nil: it moves none.
+    func sourceRow(of index: Int) -> Row? {
+        operations[index].source.map { Row(book: $0, key: operations[index].key) }
+    }
 
     private func rows(of unit: Int) -> [Row] { units.all[unit].operations.map(row) }
 }
@@ -224,13 +241,17 @@ extension SetEvaluation {
 
     private func blocks(in unit: Int) throws -> [Row: SetError] {
         var errors: [Row: SetError] = [:]
-        for row in rows(of: unit) {
+        for index in units.all[unit].operations {
+            let row = row(of: index)
             guard let evaluation = books[row.book].evaluations[row.key] else { continue }
             let absent = try references(of: evaluation, in: row.book).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
-            errors[row] = SetError(
-                "blocked", "It refers to a row that the server does not have yet.",
-                blockedBy: Set(absent.map(\.key.description)).sorted())
+            errors[row] =
+                operations[index].source != nil
+                ? .behind
+                : SetError(
+                    "blocked", "It refers to a row that the server does not have yet.",
+                    blockedBy: Set(absent.map(\.key.description)).sorted())
         }
         return errors
     }
@@ -280,14 +301,15 @@ extension SetEvaluation {
     }
 
     private func apply(_ place: Int, to consequences: inout Consequences) throws {
+        let arriving = Set(operations.lazy.filter { $0.source != nil && $0.book == place }.map(\.key))
         var causes: [(index: Int, cause: WorkingRow.Cause)] = []
-        for (index, operation) in operations.enumerated() where operation.book == place {
+        for (index, operation) in operations.enumerated() where operation.book == place || operation.source == place {
             try context.meter?.step()
             guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
             let cause = WorkingRow.Cause(unit: unit, key: operation.key)
             causes.append((index, cause))
             if consequences.rows.rows[operation.key] == nil, let evaluation = books[place].evaluations[operation.key] {
-                consequences.add(evaluation, cause: cause)
+                consequences.add(evaluation, cause: cause, isArriving: arriving.contains(operation.key))
             }
         }
         for (index, cause) in causes {

@@ -6,7 +6,8 @@ public import OptimistWire
 ///
 /// The service calls `willApply` within the account's transaction, once for each group that changes something, and once
 /// for each such row without a group. It stores no row of the group before the call returns. If a group has rows of
-/// several accounts, the service calls it once for each account.
+/// several accounts, the service calls it once for each account. A row that moves to another account is deleted in one
+/// account and new in the other.
 ///
 /// - If `willApply` returns amendments, the server stores their columns with the group and sends them back to devices.
 /// - If `willApply` throws a `RowFault`, the server refuses every row of the group with the fault's code, and the

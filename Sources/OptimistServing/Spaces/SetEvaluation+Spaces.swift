@@ -3,18 +3,27 @@
 @_spi(Internals) import OptimistWire
 
 extension SetEvaluation {
-    private var rules: SpaceRules { SpaceRules(schema: context.schema, types: context.spaceTypes) }
+    var rules: SpaceRules { SpaceRules(schema: context.schema, types: context.spaceTypes) }
 
     /// Why the reader may not write a row. Nil: the reader may.
     func objectionOfSpace(to operation: RowOperation) throws -> SetError? {
         let rules = rules
         guard rules.areNeeded else { return nil }
         let book = books[operation.book]
+        if let source = operation.source { return objectionToMove(operation, from: books[source], to: book) }
         let isMember = operation.key.type == context.spaceTypes.member
         return rules.objection(
             to: SpaceRules.Write(
                 operation: operation, account: book.account, access: book.snapshot.access,
                 owner: isMember ? try book.reader.row(operation.key)?.memory.person : nil, person: context.person))
+    }
+
+    private func objectionToMove(_ operation: RowOperation, from source: Book, to destination: Book) -> SetError? {
+        func write(_ book: Book) -> SpaceRules.Write {
+            SpaceRules.Write(
+                operation: operation, account: book.account, access: book.snapshot.access, person: context.person)
+        }
+        return rules.objection(toMoveFrom: write(source), to: write(destination))
     }
 
     /// The operation in the form that is merged.

@@ -51,6 +51,27 @@ struct SpaceRules {
             properties: [column])
     }
 
+    // MARK: - Moves
+
+    /// Why a row may not move. Nil: it may. The sender must be allowed to write in both accounts.
+    func objection(toMoveFrom source: Write, to destination: Write) -> SetError? {
+        let type = source.operation.key.type
+        if [types.space, types.member, types.invitation].contains(type) {
+            return SetError("crossesSpaces", "Rows of \"\(type)\" stay in their account.")
+        }
+        return objectionToRole(source) ?? objection(to: destination)
+    }
+
+    /// Whether the column that decides a row's account names this account.
+    func isAtHome(_ row: MergeRow, _ type: TypeSchema, in account: String, _ access: Access) -> Bool {
+        guard areNeeded, access != .operator, let rule = type.space else { return true }
+        let (value, space) = (row.cells[rule.column]?.value ?? .null, SpaceAccount.space(of: account))
+        return switch rule {
+        case .own: value == space.map(JSON.string) ?? .null
+        case .of: space == nil || !value.isNull
+        }
+    }
+
     // MARK: - Who
 
     private func objectionToRole(_ write: Write) -> SetError? {
