@@ -36,14 +36,14 @@ extension MatchedTexts {
     /// After this many steps, a request yields the thread to other tasks.
     private static let stepsInTurn = 256
 
-    /// Matches the texts that a request's `/set` calls write to columns with patterns.
+    /// Matches the texts that a request's `/set` and `/copy` calls write to columns with patterns.
     ///
     /// - Throws: The meter's error.
     init(_ request: Request, _ schema: Schema, _ meter: WorkMeter) async throws {
         guard schema.hasPatterns else { return }
         let vocabulary = Vocabulary(schema, version: request.schemaVersion)
         var turn = 0
-        for call in request.methodCalls where call.isSet {
+        for call in request.methodCalls where call.writes {
             guard let name = call.name.split(separator: "/").first.map({ vocabulary.presentType(String($0)) }),
                 let type = schema.types[name], type.hasPatterns
             else { continue }

@@ -58,7 +58,7 @@ extension Exchange {
         let type = call.type
         let asked = try texts(call.arguments["properties"], "properties")
         guard let names = asked?.map({ vocabulary.presentColumn($0, of: type) }) else { return nil }
-        let marks: Set = ["@gen", "@hlc", "@seq", "@mine"]
+        let marks: Set = ["@gen", "@hlc", "@seq", "@mine", "@first"]
         let known = Set(schema.types[type]?.columns.keys.map(\.self) ?? []).union(["id"])
             .union(knowsRowSync ? marks : [])
         guard let unknown = names.first(where: { !known.contains($0) }) else { return Set(names) }

@@ -3,53 +3,14 @@
 @_spi(Internals) import OptimistWire
 
 extension Exchange {
-    /// The /set calls that are evaluated together, with their operations in order.
-    private struct Plan {
-        var calls: [Planned] = []
-        var operations: [RowOperation] = []
-        /// The accounts of the calls. An operation names its account by the account's place in this list.
-        var accounts: [String] = []
-
-        mutating func place(of account: String) -> Int {
-            if let place = accounts.firstIndex(of: account) { return place }
-            accounts.append(account)
-            return accounts.count - 1
-        }
-    }
-
-    private struct Planned {
+    struct PlannedSet {
         var call: Call
         var set: SetCall
         var ignored: [String: SetError] = [:]
-        var start: Int
         var before: SyncState
     }
 
-    mutating func set(_ call: Call) throws -> MethodAnswer {
-        var plan = Plan()
-        try add(call, to: &plan)
-        if isPush { addRest(after: call.index, to: &plan) }
-        try evaluate(plan)
-        guard let answer = readyAnswers.removeValue(forKey: call.index) else {
-            throw MethodError("serverFail", "The call was not answered.")
-        }
-        return answer
-    }
-
-    private mutating func addRest(after index: Int, to plan: inout Plan) {
-        for (later, invocation) in request.methodCalls.enumerated().dropFirst(index + 1) where invocation.isSet {
-            do throws(MethodError) {
-                let book = try book(of: invocation.arguments)
-                let (type, _) = try method(invocation.name)
-                try add(Call(index: later, type: type, invocation: invocation, book: book), to: &plan)
-            } catch {
-                noteUnread(invocation)
-                readyAnswers[later] = MethodAnswer(error, callID: invocation.callID)
-            }
-        }
-    }
-
-    private mutating func add(_ call: Call, to plan: inout Plan) throws(MethodError) {
+    mutating func addSet(_ call: Call, to plan: inout Plan) throws(MethodError) {
         let (type, state) = (call.type, call.book.state)
         try checkIsStandard(call.arguments, ["destroyClocks"])
         let arguments = presentNames(understood(call.arguments), of: type)
@@ -65,8 +26,7 @@ extension Exchange {
         let made = makeIDs(for: &set, type)
         let ignored = settleTwice(&set)
         let place = plan.place(of: call.book.account)
-        plan.calls.append(
-            Planned(call: call, set: set, ignored: ignored, start: plan.operations.count, before: state))
+        plan.add(.set(PlannedSet(call: call, set: set, ignored: ignored, before: state)))
         func operation(_ id: String, _ action: RowOperation.Action, _ members: JSON = .null) -> RowOperation {
             var operation = RowOperation(key: RowKey(type, id), action: action)
             operation.book = place
@@ -122,41 +82,22 @@ extension Exchange {
     }
 
     /// Resolves `#creationId`. Returns any other text unchanged.
-    private func rowID(_ text: String) -> String {
+    func rowID(_ text: String) -> String {
         text.hasPrefix("#") ? createdIDs[String(text.dropFirst())] ?? text : text
     }
 }
 
-// MARK: - Evaluating and storing
+// MARK: - The answer
 
 extension Exchange {
-    private mutating func evaluate(_ plan: Plan) throws {
-        let operations = plan.operations
-        let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
-        let context = SetEvaluation.Context(
-            schema: schema, spaceTypes: settings.spaceTypes, person: reader.person,
-            device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
-            rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
-        let evaluation = try SetEvaluation(
-            operations, groups: groups, in: context, over: plan.accounts.compactMap { books[$0]?.snapshot },
-            clock: clock)
-        clock = evaluation.clock
-        for (account, changes) in zip(plan.accounts, evaluation.changes) where !changes.isEmpty {
-            try books[account]?.append(changes, day: clock.day)
-        }
-        let verdicts = waitingForUpdate(evaluation.verdicts, of: operations, evaluation.context.texts)
-        for (operation, verdict) in zip(operations, verdicts) { report.add(verdict, of: operation.key) }
-        for planned in plan.calls {
-            let (call, answer) = (planned.call, answer(planned, zip(operations, verdicts).dropFirst(planned.start)))
-            noteIDs(planned.set, answer)
-            readyAnswers[call.index] = MethodAnswer(
-                "\(vocabulary.formerType(call.type))/set",
-                readable(clientNames(answer.json(accountID: call.book.account), of: call.type)),
-                callID: call.invocation.callID)
-        }
+    mutating func answer(_ planned: PlannedSet, _ results: some Sequence<(RowOperation, RowVerdict)>) -> MethodAnswer {
+        let (call, answer) = (planned.call, rows(planned, results))
+        for (creation, _) in answer.created { createdIDs[creation] = answer.rowIDs[creation] }
+        for (creation, _) in answer.notCreated { createdIDs[creation] = nil }
+        return self.answer(call, "set", answer.json(accountID: call.book.account))
     }
 
-    private func answer(_ plan: Planned, _ verdicts: some Sequence<(RowOperation, RowVerdict)>) -> SetAnswer {
+    private func rows(_ plan: PlannedSet, _ verdicts: some Sequence<(RowOperation, RowVerdict)>) -> SetAnswer {
         var answer = SetAnswer(
             oldState: plan.before.description, newState: plan.call.book.state.description)
         var verdicts = verdicts.makeIterator()
@@ -193,16 +134,13 @@ extension Exchange {
         for (id, _) in plan.set.destroy {
             guard let (operation, verdict) = verdicts.next() else { break }
             switch verdict {
+            // A delete follows a row that has moved: the device sends it again.
+            case .gone(let deletion?) where deletion.movedTo != nil: answer.notDestroyed.append((id, .gone(deletion)))
             case .accepted, .gone, .mergedInto: answer.destroyed.append(operation.key.id)
             case .refused(let error): answer.notDestroyed.append((id, error))
             }
         }
         return answer
-    }
-
-    private mutating func noteIDs(_ call: SetCall, _ answer: SetAnswer) {
-        for (creation, _) in answer.created { createdIDs[creation] = answer.rowIDs[creation] }
-        for (creation, _) in answer.notCreated { createdIDs[creation] = nil }
     }
 }
 

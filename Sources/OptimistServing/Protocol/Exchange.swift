@@ -4,8 +4,8 @@
 
 /// Carries out the method calls of one request in one transaction over the accounts that the calls name.
 ///
-/// The calls see all accounts at one moment, and see each other's writes. All /set calls of a push form one logical
-/// transaction, whatever accounts they name. In a request without a push number, each /set call is separate, as in
+/// The calls see all accounts at one moment, and see each other's writes. All /set and /copy calls of a push form one
+/// logical transaction, whatever accounts they name. In a request without a push number, each call is separate, as in
 /// RFC 8620.
 struct Exchange {
     let request: Request
@@ -17,11 +17,13 @@ struct Exchange {
     private let ended: [String: EndedAccess]
     var clock: ServerClock
     var createdIDs: [String: String]
-    /// The types of /set calls that could not be read. Groups that name rows of these calls must not be applied.
+    /// The types of /set and /copy calls that could not be read. Groups that name rows of these calls must not be applied.
     var unreadTypes: Set<String> = []
     var report: SetReport
     /// Answers that were prepared together with an earlier answer. The key is the index of the call that is answered.
     var readyAnswers: [Int: MethodAnswer] = [:]
+    /// The answers to the /set calls that /copy calls imply. The key is the index of the /copy call.
+    var impliedAnswers: [Int: MethodAnswer] = [:]
     private(set) var answers: [MethodAnswer] = []
     let vocabulary: Vocabulary
     let origins: Set<String>
@@ -84,15 +86,18 @@ struct Exchange {
                 // Even a few steps may include a slow database statement.
                 try meter?.look()
                 let answer = try answer(call, at: index)
-                try meter?.step(bytes: answer.arguments.count)
-                // A /set has already been carried out, so its answer is always sent.
-                if answer.arguments.count > bytesLeft, !call.isSet {
-                    throw MethodError.requestTooLarge("The answers to this request are too large. Split the request.")
+                for answer in [answer, impliedAnswers.removeValue(forKey: index)].compactMap(\.self) {
+                    try meter?.step(bytes: answer.arguments.count)
+                    // A write has already been carried out, so its answer is always sent.
+                    if answer.arguments.count > bytesLeft, !call.writes {
+                        throw MethodError.requestTooLarge(
+                            "The answers to this request are too large. Split the request.")
+                    }
+                    // Twice the size, because the complete response text exists alongside the answers.
+                    try room?.takeAnswer(2 * answer.arguments.count)
+                    bytesLeft -= answer.arguments.count
+                    answers.append(answer)
                 }
-                // Twice the size, because the complete response text exists alongside the answers.
-                try room?.takeAnswer(2 * answer.arguments.count)
-                bytesLeft -= answer.arguments.count
-                answers.append(answer)
             } catch let error as MethodError {
                 noteUnread(call)
                 answers.append(MethodAnswer(error, callID: call.callID))
@@ -114,12 +119,12 @@ struct Exchange {
         switch verb {
         case "get": return try get(resolved)
         case "changes": return try changes(resolved)
-        default: return try set(resolved)
+        default: return try write(resolved)
         }
     }
 
     mutating func noteUnread(_ call: Invocation) {
-        if call.isSet, let type = call.name.split(separator: "/").first {
+        if call.writes, let type = call.name.split(separator: "/").first {
             unreadTypes.insert(vocabulary.presentType(String(type)))
         }
     }
@@ -130,7 +135,7 @@ struct Exchange {
     ///   client's app is too old for the type.
     func method(_ name: String) throws(MethodError) -> (type: String, verb: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, ["get", "set", "changes"].contains(parts[1]) else {
+        guard parts.count == 2, ["get", "set", "copy", "changes"].contains(parts[1]) else {
             throw .unknownMethod(String(name.prefix(100)))
         }
         guard let definition = schema.types[vocabulary.presentType(parts[0])] else {
@@ -145,8 +150,8 @@ struct Exchange {
         return (vocabulary.presentType(parts[0]), parts[1])
     }
 
-    func book(of arguments: JSONObject) throws(MethodError) -> Book {
-        guard let id = arguments["accountId"]?.string else { throw .invalidArguments("\"accountId\" is missing.") }
+    func book(of arguments: JSONObject, named member: String = "accountId") throws(MethodError) -> Book {
+        guard let id = arguments[member]?.string else { throw .invalidArguments("\"\(member)\" is missing.") }
         if let end = ended[id] { throw .accessEnded(end) }
         guard let book = books[id] else { throw .accountNotFound }
         return book

@@ -68,14 +68,15 @@ extension Request {
     /// Whether the request is a device's push: one numbered transaction, even without calls.
     var isPush: Bool { push != nil && device != nil }
 
-    var writes: Bool { isPush || methodCalls.contains(where: \.isSet) }
+    var writes: Bool { isPush || methodCalls.contains(where: \.writes) }
 
     /// The accounts that the calls name. A call without an account counts for the reader's own account.
     ///
     /// - Throws: ``RequestProblem`` `limit` if the request would lock too many accounts.
     func accounts(of reader: Reader) throws(RequestProblem) -> Set<String> {
         let named = methodCalls.map { $0.arguments["accountId"]?.string }
-        let all = (named.isEmpty ? [nil] : named).compactMap { $0 ?? reader.person }
+        let sources = methodCalls.compactMap { $0.isCopy ? $0.arguments["fromAccountId"]?.string : nil }
+        let all = (named.isEmpty ? [nil] : named).compactMap { $0 ?? reader.person } + sources
         // No account's id contains a zero character, and some stores would end the text at this character.
         let accounts = Set(all.filter { !$0.utf8.contains(0) })
         let most = RowSync.Limit.accountsInSet
@@ -104,9 +105,11 @@ extension Request {
 
 extension Invocation {
     var isSet: Bool { name.hasSuffix("/set") }
+    var isCopy: Bool { name.hasSuffix("/copy") }
+    var writes: Bool { isSet || isCopy }
 
     fileprivate var rowCount: Int {
-        guard isSet else { return 0 }
+        guard writes else { return 0 }
         return ["create", "update", "destroy"].reduce(0) { count, key in
             count + (arguments[key]?.object?.count ?? arguments[key]?.array?.count ?? 0)
         }

@@ -40,7 +40,7 @@ import OptimistWire
         switch verdict {
         case .accepted(let won):
             accepted += 1
-            if won != nil { conflicts += 1 }
+            if won?.values.isEmpty == false { conflicts += 1 }
         case .mergedInto: merged += 1
         case .gone: conflicts += 1
         case .refused(let error):
