@@ -127,12 +127,11 @@ extension MoveModel.Server {
         let destination = sent.destination ?? sent.space
         let source = self[sent.space, id]
         if let source, !source.isAlive { return gone(source, sent) }
-        if let source, sent.generation < source.version.firstLife {
-            return .answer(.gone(generation: source.version.generation))
-        }
+        if let source, sent.generation < source.version.firstLife { return .answer(.behind) }
         if source == nil, !change.isWhole { return .answer(.gone(generation: 0)) }
         let version = RowPlace.Version(generation: sent.generation, firstLife: sent.firstLife, seq: 0)
         var row = source ?? MoveModel.Row(version: version, isList: change.isList)
+        if change.isLost { row.version.generation = max(row.version.generation, sent.generation) }
         let left = row.version.generation
         guard let generation = generation(of: row, for: change, in: destination) else { return .idTaken }
         if let there = self[destination, id], there.isAlive {
@@ -160,10 +159,13 @@ extension MoveModel.Server {
         let left = row.version.generation
         let there = self[destination, change.row]?.version
         if let there, there.isAlive {
-            if there.firstLife != row.version.firstLife { return nil }
+            // Rows that have not moved before share only their id.
+            guard there.firstLife == row.version.firstLife, max(there.generation, left) > there.firstLife else {
+                return nil
+            }
             return there.generation > left ? there.generation : left + 2
         }
-        let last = max(left, there?.generation ?? 0, change.isLost ? change.sent.generation - 1 : 0)
+        let last = max(left, there?.generation ?? 0)
         return last + 1 + last % 2
     }
 }
