@@ -17,6 +17,7 @@ struct MovesTests {
     private static let spaces = [RowKey.id(0xABC), RowKey.id(0xDEF)]
     private static let home = SpaceAccount.id(ofSpace: spaces[0]) ?? ""
     private static let club = SpaceAccount.id(ofSpace: spaces[1]) ?? ""
+    private static let bobRow = RowKey.id(0xB)
     private static let (list, todo) = (RowKey.list(1).id, RowKey.todo(1).id)
 
     private let place: StorePlace
@@ -45,6 +46,19 @@ struct MovesTests {
             let arguments: JSONObject = ["accountId": .string(account), "sinceState": "e1.0", "inline": true]
             let answers = try await send([Invocation("\(type)/changes", arguments, callID: "0")], as: person)
             return try #require(InlineChanges(json: answers[0].arguments))
+        }
+
+        /// Makes Bob a reader of Ann's space.
+        func admitBob() async throws {
+            let key = RowKey(SpaceTypes().member, MovesTests.bobRow)
+            try await store.write(account: MovesTests.home, as: .operator) { account in
+                let space = Cell(.string(MovesTests.spaces[0]), .at(-1))
+                var change = RowChange(
+                    key: key, row: MergeRow(generation: 1, cells: ["space": space, "role": Cell("reader", .at(-1))]),
+                    memory: RowMemory(person: "bob"), bornSeq: nil, droppedEntries: [], addedEntries: [])
+                change.membership = MembershipChange(person: "bob", memberID: key.id, role: .reader, end: nil)
+                _ = try account.append([change], day: 1)
+            }
         }
 
         func seqs() async throws -> [Int64] {
@@ -297,6 +311,28 @@ struct MovesTests {
         let foreign = try await server.send([Self.copy("List", Self.moved(), from: "ann", to: "eve")], as: "eve")
         #expect(foreign[0].arguments["type"] == "accountNotFound")
         #expect(try await server.seqs() == [1, 1])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `P6 P8 a reader and a former member move no row out of a space or into it`(kind: Kind) async throws {
+        let server = try await server(kind)
+        let own = RowKey.list(2).id
+        _ = try await moveAll(server)
+        try await server.admitBob()
+        _ = try await server.send([Self.call("List/set", ["create": [own: ["name": "b"]]], in: "bob")], as: "bob")
+        let calls = [
+            Self.copy("List", Self.moved(["space": .null, "@gen": 3]), from: Self.home, to: "bob"),
+            Self.copy("List", [own: ["id": .string(own), "space": .string(Self.spaces[0])]], from: "bob"),
+        ]
+        let refused = try await server.send(calls, as: "bob", push: 1).map {
+            CopyAnswer(json: $0.arguments)?.notCreated
+        }
+        #expect(refused.map { $0?.first?.error.type } == ["roleForbids", "roleForbids"])
+        let leave = Self.call("\(SpaceTypes().member)/set", ["destroy": [.string(Self.bobRow)]], in: Self.home)
+        _ = try await server.send([leave])
+        let ended = try await server.send(calls, as: "bob", push: 2)
+        #expect(ended.map { $0.arguments["type"] } == ["accessEnded", "accessEnded"])
+        #expect(try await server.page("List", in: Self.home).list.map(\.id) == [Self.list])
     }
 
     @Test(arguments: Kind.allCases)
