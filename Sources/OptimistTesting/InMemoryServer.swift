@@ -45,10 +45,11 @@ public final class InMemoryServer: Sendable {
     public typealias Validation = @Sendable (RemotePush.Row) -> RemotePush.Verdict?
 
     private let state = Mutex(State())
-    private let store = InMemorySyncStore(accounts: [account], epoch: epoch)
+    let store = InMemorySyncStore(accounts: [person], epoch: epoch)
     private let service: JMAPService
 
-    private static let account = "memory"
+    /// The person of every remote that names none.
+    static let person = "memory"
     private static let epoch = "m"
 
     /// - Parameters:
@@ -92,11 +93,11 @@ public final class InMemoryServer: Sendable {
     /// The number of pulls that arrived.
     public var pulls: Int { state.withLock { $0.pulls } }
     /// The number of the last transaction.
-    public var seq: Int64 { (try? store.reading(Self.account, as: .operator) { $0.seq }) ?? 0 }
+    public var seq: Int64 { (try? store.reading(Self.person, as: .operator) { $0.seq }) ?? 0 }
 
     /// Returns a table's rows by id, without deleted ones.
     public func rows(_ table: String) -> [String: JSONObject] {
-        let rows = try? store.reading(Self.account, as: .operator) { account in
+        let rows = try? store.reading(Self.person, as: .operator) { account in
             try account.livingRows(type: table, after: nil, limit: .max, maxBytes: .max).rows.map { row in
                 let patch = try JSON(parsing: row.content).object.flatMap { RowPatch(json: $0) }
                 return (row.id, patch?.values ?? [:])
@@ -107,12 +108,15 @@ public final class InMemoryServer: Sendable {
 
     // MARK: - What a remote asks
 
-    func connect() throws -> RemoteAccount {
+    func admit(_ person: String) { store.add(person) }
+
+    func connect(as person: String) throws -> RemoteAccount {
         try state.withLock { state in
             state.connects += 1
             if let outage = state.outage { throw outage }
             return RemoteAccount(
-                id: "memory#1", initialCursor: "\(Self.epoch).0", tables: Set(service.schema.types.keys),
+                id: "memory#\(person == Self.person ? "1" : person)", initialCursor: "\(Self.epoch).0",
+                tables: Set(service.schema.types.keys),
                 schema: service.schema)
         }
     }
@@ -129,42 +133,48 @@ public final class InMemoryServer: Sendable {
         }
     }
 
-    func push(_ push: RemotePush) async throws -> RemotePush.Answer {
+    func push(_ push: RemotePush, as person: String) async throws -> RemotePush.Answer {
         let fault = try state.withLock { state in
             let fault = try Self.meet(.push, &state)
             state.pushes.append(push)
             return fault
         }
-        let call = PushCall(push, account: Self.account, schemaVersion: service.schema.version)
-        let response = try await answer(call.request)
+        let call = PushCall(push, account: person, schemaVersion: service.schema.version)
+        let response = try await answer(call.request, as: person)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
         return try call.answer(from: response)
     }
 
-    func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+    func pull(
+        _ requests: [RemotePage.Request], as person: String
+    ) async throws -> [Result<RemotePage, RemoteFailure>] {
         let fault = try state.withLock { state in
             state.pulls += 1
             return try Self.meet(.pull, &state)
         }
-        let call = PullCall(
-            tables: request.tables, cursor: request.cursor, limit: request.limit, account: Self.account,
-            origins: request.origins)
-        let response = try await answer(call.request)
+        let call = PullCall(requests, account: person)
+        let response = try await answer(call.request, as: person)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
-        return try call.page(from: response)
+        return call.pages(from: response)
     }
 
-    func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
+    func changedSpaces(since cursors: [String: String], as person: String) async throws -> ChangedSpaces {
+        if let outage = state.withLock({ $0.outage }) { throw outage }
+        let call = ChangedCall(since: cursors)
+        return try call.answer(from: try await answer(call.request, as: person))
+    }
+
+    func snapshot(_ request: RemoteSnapshot.Request, as person: String) async throws -> RemoteSnapshot {
         let fault = try state.withLock { try Self.meet(.snapshot, &$0) }
-        let call = SnapshotPull(request, account: Self.account)
-        let response = try await answer(call.request)
+        let call = SnapshotPull(request, account: person)
+        let response = try await answer(call.request, as: person)
         if fault == .answerLost { throw RemoteFailure.unreachable("answer lost") }
         return try call.page(from: response)
     }
 
-    private func answer(_ request: Request) async throws -> Response {
+    func answer(_ request: Request, as person: String) async throws -> Response {
         do {
-            let outcome = try await service.answer(request.json.bytes, as: .person(Self.account))
+            let outcome = try await service.answer(request.json.bytes, as: .person(person))
             if !outcome.changes.isEmpty {
                 for listener in state.withLock({ Array($0.listeners.values) }) { listener(.changed) }
             }
@@ -227,11 +237,24 @@ extension SetError {
 /// A device's connection to an ``InMemoryServer``, which can be taken offline.
 public final class InMemoryRemote: Remote {
     private let server: InMemoryServer
+    private let person: String
     private let cut = Mutex<RemoteFailure?>(nil)
     private let attemptCount = Mutex(0)
 
+    /// Creates a connection, which is online. All such connections are of one person.
+    public init(_ server: InMemoryServer) {
+        self.server = server
+        person = InMemoryServer.person
+    }
+
     /// Creates a connection, which is online.
-    public init(_ server: InMemoryServer) { self.server = server }
+    ///
+    /// - Parameter person: The name of the person whose account and spaces the device uses.
+    public init(_ server: InMemoryServer, person: String) {
+        self.server = server
+        self.person = person
+        server.admit(person)
+    }
 
     /// Whether the device is online.
     public var isOnline: Bool {
@@ -252,22 +275,35 @@ public final class InMemoryRemote: Remote {
 
     public func connect() async throws -> RemoteAccount {
         if let failure = cut.withLock({ $0 }) { throw failure }
-        return try server.connect()
+        return try server.connect(as: person)
     }
 
     public func push(_ push: RemotePush) async throws -> RemotePush.Answer {
         try cross()
-        return try await server.push(push)
+        return try await server.push(push, as: person)
     }
 
     public func pull(_ request: RemotePage.Request) async throws -> RemotePage {
         try cross()
-        return try await server.pull(request)
+        guard let page = try await server.pull([request], as: person).first else {
+            throw RemoteFailure.unreachable("no page")
+        }
+        return try page.get()
+    }
+
+    public func pullAll(_ requests: [RemotePage.Request]) async throws -> [Result<RemotePage, RemoteFailure>] {
+        try cross()
+        return try await server.pull(requests, as: person)
+    }
+
+    public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
+        try cross()
+        return try await server.changedSpaces(since: cursors, as: person)
     }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try cross()
-        return try await server.snapshot(request)
+        return try await server.snapshot(request, as: person)
     }
 
     public func listen(_ receive: @escaping @Sendable (RemotePoke) -> Void) async throws {

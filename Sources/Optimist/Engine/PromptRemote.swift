@@ -26,6 +26,14 @@ struct PromptRemote: Remote {
         try await dependencies.promptly { try await remote.pull(request) }
     }
 
+    func pullAll(_ requests: [RemotePage.Request]) async throws -> [Result<RemotePage, RemoteFailure>] {
+        try await dependencies.promptly { try await remote.pullAll(requests) }
+    }
+
+    func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
+        try await dependencies.promptly { try await remote.changedSpaces(since: cursors) }
+    }
+
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try await dependencies.promptly { try await remote.snapshot(request) }
     }

@@ -33,7 +33,8 @@ extension SyncMachine.Failure {
 
     private init(_ failure: RemoteFailure) {
         switch failure {
-        case .notSent, .unreachable, .withheld, .noSnapshots, .cursorLost, .forked, .accessEnded:
+        case .notSent, .unreachable, .withheld, .noSnapshots, .cursorLost, .forked, .accessEnded,
+            .spaceNotFound:
             self = .transient
         case .throttled(let wait): self = .throttled(wait)
         case .signedOut(let reason): self = .signedOut(PauseReason(.signedOut, reason))

@@ -51,6 +51,21 @@ public protocol Remote: Sendable {
     /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func pull(_ request: RemotePage.Request) async throws -> RemotePage
 
+    /// Pulls several spaces at once, one page of each. The engine requests as many tables as fit one JMAP request, 64.
+    /// It uses spaces only if ``guarantees`` has both promises.
+    ///
+    /// - Returns: A page or a failure for each request, in their order, so that a space in trouble stops no other
+    ///   space. The default implementation calls ``pull(_:)`` for one request after the other.
+    /// - Throws: ``RemoteFailure`` if all requests failed for one reason, or `CancellationError`.
+    func pullAll(_ requests: [RemotePage.Request]) async throws -> [Result<RemotePage, RemoteFailure>]
+
+    /// Returns which of the person's spaces have changed, so that the engine pulls only these.
+    ///
+    /// - Parameter cursors: The cursor of each space, by the space's lower-case UUID.
+    /// - Returns: The default implementation returns that all spaces have changed.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`.
+    func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces
+
     /// Returns a part of the current rows of a table, without deleted rows. A device starts with snapshots if it is
     /// empty or if its cursor is too old.
     ///
@@ -70,6 +85,22 @@ public protocol Remote: Sendable {
 extension Remote {
     public var signInState: SignInState { .unknown }
     public var guarantees: RemoteGuarantees { RemoteGuarantees() }
+
+    public func pullAll(_ requests: [RemotePage.Request]) async throws -> [Result<RemotePage, RemoteFailure>] {
+        var pages: [Result<RemotePage, RemoteFailure>] = []
+        for request in requests {
+            do { pages.append(.success(try await pull(request))) } catch let failure as RemoteFailure
+                where failure.isOfOneAccount
+            {
+                pages.append(.failure(failure))
+            }
+        }
+        return pages
+    }
+
+    public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
+        ChangedSpaces(changed: Set(cursors.keys))
+    }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         throw RemoteFailure.noSnapshots
@@ -129,6 +160,8 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case forbidden(String)
     /// The person may no longer use the requested space.
     case accessEnded(EndedAccess)
+    /// The remote does not know the requested space, or does not say so to this person. The device keeps its rows.
+    case spaceNotFound
     /// The push was too large. The engine resends it in halves.
     case tooLarge(isProtocolLimit: Bool)
     /// The remote refused the entire push, for a reason unknown to the protocol. The engine resends it in halves to
@@ -149,4 +182,14 @@ public enum RemoteFailure: Error, Sendable, Hashable {
     case noPokes
     /// The remote does not support snapshots. A device starts with ordinary pulls.
     case noSnapshots
+}
+
+extension RemoteFailure {
+    /// Whether the failure concerns only the requested tables of one account.
+    fileprivate var isOfOneAccount: Bool {
+        switch self {
+        case .accessEnded, .spaceNotFound, .cursorLost, .forked, .withheld: true
+        default: false
+        }
+    }
 }

@@ -123,6 +123,9 @@ extension Exchange {
         ]
         if end != nil { members.append("head", .string(book.state.description)) }
         if let epochs = table.asked.since.epochs { members.append("epochs", epochs) }
+        if let membership = book.snapshot.access.membership {
+            members.append("member", .string(membership.memberID))
+        }
         var answer = AnswerText(members, size: rows.reduce(0) { $0 + $1.content.count + 64 })
         answer.add("list", list: try living.map { try text(of: $0, call.type) })
         answer.add("destroyClocks", object: try dead.map { ($0.id, try text(of: $0, call.type)) })

@@ -24,6 +24,11 @@ import OptimistCore
         state = Mutex(Contents(accounts: Dictionary(empty, uniquingKeysWith: { $1 }), epochs: [epoch]))
     }
 
+    /// Adds an empty account, unless the store has the account.
+    public func add(_ account: String) {
+        state.withLock { $0.accounts[account] = $0.accounts[account] ?? InMemoryAccount() }
+    }
+
     /// Everything in the store. Setting it restores a backup; call ``begin(epoch:)`` afterwards.
     public var contents: Contents {
         get { state.withLock(\.self) }

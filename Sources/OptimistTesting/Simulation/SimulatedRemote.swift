@@ -68,6 +68,14 @@ struct SimulatedRemote: Remote {
         return page
     }
 
+    func pullAll(_ requests: [RemotePage.Request]) async throws -> [Result<RemotePage, RemoteFailure>] {
+        try await link.carry(from: process, to: backend) { try await base.pullAll(requests) }
+    }
+
+    func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
+        try await link.carry(from: process, to: backend) { try await base.changedSpaces(since: cursors) }
+    }
+
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try await link.carry(from: process, to: backend) { try await base.snapshot(request) }
     }

@@ -7,6 +7,11 @@
         RowID.isValid(space) ? "s" + space.filter { $0 != "-" } : nil
     }
 
+    /// The account of a space, or the person's own account. An invalid id of a space names no account.
+    package static func id(of space: String?, own: String) -> String {
+        space.map { id(ofSpace: $0) ?? $0 } ?? own
+    }
+
     /// The space of an account, or nil if it is not a space's account.
     public static func space(of account: String) -> String? {
         guard account.utf8.first == UInt8(ascii: "s"), account.utf8.count == 33 else { return nil }

@@ -9,8 +9,9 @@ import Testing
 /// How a pull becomes a request and its answer becomes a page, without a server or a store.
 @Suite(.timeLimit(.minutes(20)))
 struct PullCallTests {
-    private static let call = PullCall(
-        tables: ["project", "step"], cursor: "e1.3", limit: 50, account: "u", origins: ["A"], schemaVersion: 3)
+    private static let pull = RemotePage.Request(
+        tables: ["project", "step"], cursor: "e1.3", limit: 50, origins: ["A"])
+    private static let call = PullCall([pull], account: "u", schemaVersion: 3)
 
     private static let projects: JSON = [
         "project/changes",
@@ -29,7 +30,11 @@ struct PullCallTests {
     private static let noSteps: JSON = ["step/changes", ["oldState": "e1.3", "newState": "e1.9", "list": []], "1"]
 
     private func page(_ responses: JSON...) throws -> RemotePage {
-        try Self.call.page(from: #require(Response(json: .response(responses))))
+        try page(from: #require(Response(json: .response(responses))))
+    }
+
+    private func page(from response: Response) throws -> RemotePage {
+        try #require(Self.call.pages(from: response).first).get()
     }
 
     // MARK: - The request
@@ -44,6 +49,44 @@ struct PullCallTests {
         #expect(request.schemaVersion == 3)
         #expect(request.device == nil)
         #expect(request.push == nil)
+    }
+
+    @Test func `P16 a pull without spaces has the bytes that it had before there were spaces`() {
+        let text = """
+            {"using":["\(RowSync.core)","\(RowSync.capability)"],"origins":["A"],"schemaVersion":3,"methodCalls":\
+            [["project/changes",{"accountId":"u","sinceState":"e1.3","maxChanges":50,"inline":true},"0"],\
+            ["step/changes",{"accountId":"u","sinceState":"e1.3","maxChanges":50,"inline":true},"1"]]}
+            """
+        #expect(String(decoding: Self.call.request.json.bytes, as: UTF8.self) == text)
+    }
+
+    @Test func `P11 a pull of several accounts has a page or a failure for each`() throws {
+        let space = "00000000-0000-4000-8000-00000000000a"
+        let other = "00000000-0000-4000-8000-00000000000b"
+        let pulls = [space, other, nil].map {
+            RemotePage.Request(tables: ["step"], cursor: "e1.3", limit: 50, space: $0)
+        }
+        let call = PullCall(pulls, account: "u")
+        #expect(
+            call.request.methodCalls.map { $0.arguments["accountId"]?.string }
+                == ["s0000000000004000800000000000000a", "s0000000000004000800000000000000b", "u"])
+        func pages(_ second: JSON) throws -> [RemoteFailure?] {
+            let page: JSON = ["oldState": "e1.3", "newState": "e1.9", "list": [], "member": "m"]
+            let response = JSON.response([["step/changes", page, "0"], second, ["step/changes", page, "2"]])
+            return try call.pages(from: #require(Response(json: response))).map { page in
+                if case .failure(let failure) = page { return failure }
+                #expect((try? page.get())?.member == "m")
+                return nil
+            }
+        }
+        for (error, failure) in [
+            (["type": "accessEnded", "reason": "left"], .accessEnded(EndedAccess(.left))),
+            (["type": "accessEnded"], .accessEnded(EndedAccess(.removed))),
+            (["type": "accountNotFound"], .spaceNotFound), (["type": "cannotCalculateChanges"], .cursorLost),
+        ] as [(JSON, RemoteFailure)] {
+            #expect(try pages(["error", error, "1"]) == [nil, failure, nil])
+        }
+        #expect(try pages(["step/changes", [:], "1"]) == [nil, .unreachable("unreadable page"), nil])
     }
 
     // MARK: - Pages
@@ -151,7 +194,7 @@ struct PullCallTests {
             let json = round.isMultiple(of: 2) ? damage.damaged(whole) : try? JSON(parsing: damage.damaged(whole.bytes))
             guard let json, let response = Response(json: json) else { continue }
             do {
-                let page = try Self.call.page(from: response)
+                let page = try page(from: response)
                 pages += 1
                 #expect(page.from == "e1.3")
                 #expect(!page.cursor.isEmpty)

@@ -64,10 +64,13 @@ package enum AnswerClass {
         }
     }
 
-    static func failure(ofMethod error: JSONObject) -> RemoteFailure {
+    /// - Parameter inSpace: Whether the call names a space. Otherwise it names the person's own account.
+    static func failure(ofMethod error: JSONObject, inSpace: Bool = false) -> RemoteFailure {
         switch error["type"]?.string {
         case "cannotCalculateChanges": .cursorLost
         case "forked": .forked([RemoteEpoch](json: error["epochs"]))
+        case "accessEnded": .accessEnded(EndedAccess(json: error))
+        case "accountNotFound" where inSpace: .spaceNotFound
         case "accountNotFound", "accountNotSupportedByMethod", "forbidden":
             .forbidden("The server refuses this account.")
         case let type: .unreachable(type ?? "an unknown error")

@@ -67,11 +67,20 @@ public final class JMAPRemote: Remote {
     }
 
     public func pull(_ request: RemotePage.Request) async throws -> RemotePage {
+        guard let page = try await pullAll([request]).first else { throw RemoteFailure.unreachable("no page") }
+        return try page.get()
+    }
+
+    public func pullAll(_ requests: [RemotePage.Request]) async throws -> [Result<RemotePage, RemoteFailure>] {
         let connection = try await connected()
-        let call = PullCall(
-            tables: request.tables, cursor: request.cursor, limit: request.limit, account: connection.account,
-            origins: request.origins, schemaVersion: schemaVersion)
-        return try call.page(from: try await send(call.request, to: connection.resource))
+        let call = PullCall(requests, account: connection.account, schemaVersion: schemaVersion)
+        return call.pages(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
+        let connection = try await connected()
+        let call = ChangedCall(since: cursors, schemaVersion: schemaVersion)
+        return try call.answer(from: try await send(call.request, to: connection.resource))
     }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {

@@ -12,16 +12,17 @@ struct MethodResponse {
 
     var isTooOld: Bool { error == "schemaTooOld" }
 
+    /// - Parameter inSpace: Whether the call names a space.
     /// - Throws: The ``RemoteFailure`` for a method-level error.
-    func arguments() throws -> JSONObject {
-        if error != nil { throw AnswerClass.failure(ofMethod: invocation.arguments) }
+    func arguments(inSpace: Bool = false) throws(RemoteFailure) -> JSONObject {
+        if error != nil { throw AnswerClass.failure(ofMethod: invocation.arguments, inSpace: inSpace) }
         return invocation.arguments
     }
 }
 
 extension Response {
     /// - Throws: ``RemoteFailure/unreachable(_:)`` if the response does not answer the call.
-    func answer(_ callID: String, of table: String) throws -> MethodResponse {
+    func answer(_ callID: String, of table: String) throws(RemoteFailure) -> MethodResponse {
         guard let invocation = methodResponses.first(where: { $0.callID == callID }) else {
             throw RemoteFailure.unreachable("an answer without \(table)")
         }
@@ -32,6 +33,10 @@ extension Response {
         guard let serverTime, UTCDate.isValid(serverTime) else { return nil }
         return try? Date.ISO8601FormatStyle(includingFractionalSeconds: serverTime.utf8.count > 20).parse(serverTime)
     }
+}
+
+extension EndedAccess {
+    init(json: JSONObject) { self.init(Reason(json["reason"]?.string ?? Reason.removed.description)) }
 }
 
 extension RemoteEpoch {

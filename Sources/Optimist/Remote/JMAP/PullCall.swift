@@ -2,38 +2,48 @@
 
 @_spi(Internals) package import OptimistWire
 
-/// A pull of several tables as one JMAP request and page. Pure.
+/// Pulls from one or more accounts as one JMAP request, and their pages. Pure.
 package struct PullCall {
-    let tables: [String]
+    private let pulls: [RemotePage.Request]
     package let request: Request
-    private let cursor: String
 
-    package init(
-        tables: [String], cursor: String, limit: Int, account: String, origins: [String] = [],
-        schemaVersion: Int? = nil
-    ) {
-        self.tables = tables
-        self.cursor = cursor
+    /// - Parameters:
+    ///   - pulls: All with the same origins.
+    ///   - account: The person's own account.
+    package init(_ pulls: [RemotePage.Request], account: String, schemaVersion: Int? = nil) {
+        self.pulls = pulls
+        let calls = pulls.flatMap { pull in
+            let account = SpaceAccount.id(of: pull.space, own: account)
+            let call = ChangesCall(accountID: account, sinceState: pull.cursor, maxChanges: pull.limit)
+            return pull.tables.map { ("\($0)/changes", call.json) }
+        }
         request = Request(
-            methodCalls: tables.enumerated().map { index, table in
-                let call = ChangesCall(accountID: account, sinceState: cursor, maxChanges: limit)
-                return Invocation("\(table)/changes", call.json, callID: String(index))
-            }, schemaVersion: schemaVersion, origins: origins)
+            methodCalls: calls.enumerated().map { Invocation($1.0, $1.1, callID: String($0)) },
+            schemaVersion: schemaVersion, origins: pulls.first?.origins ?? [])
     }
 
-    /// Parses the page. All tables must end at the same state.
-    ///
-    /// - Throws: ``RemoteFailure``.
-    package func page(from response: Response) throws -> RemotePage {
-        var page = RemotePage(from: cursor, cursor: "", hasMore: false, rows: [])
+    /// Parses the pages, in the order of the pulls.
+    package func pages(from response: Response) -> [Result<RemotePage, RemoteFailure>] {
+        var firstCall = 0
+        return pulls.map { pull in
+            defer { firstCall += pull.tables.count }
+            return Result { () throws(RemoteFailure) in try page(of: pull, from: response, firstCall) }
+        }
+    }
+
+    /// All tables must end at the same state.
+    private func page(
+        of pull: RemotePage.Request, from response: Response, _ firstCall: Int
+    ) throws(RemoteFailure) -> RemotePage {
+        var page = RemotePage(from: pull.cursor, cursor: "", hasMore: false, rows: [])
         page.serverTime = response.date
-        for (index, table) in tables.enumerated() {
-            let answer = try response.answer(String(index), of: table)
+        for (index, table) in pull.tables.enumerated() {
+            let answer = try response.answer(String(firstCall + index), of: table)
             if answer.isTooOld {
                 page.withheld[table] = .upgradeRequired
                 continue
             }
-            let arguments = try answer.arguments()
+            let arguments = try answer.arguments(inSpace: pull.space != nil)
             guard let changes = InlineChanges(json: arguments), !changes.newState.isEmpty,
                 page.cursor.isEmpty || page.cursor == changes.newState
             else { throw RemoteFailure.unreachable("unreadable page") }
@@ -41,6 +51,7 @@ package struct PullCall {
             page.hasMore = page.hasMore || changes.hasMoreChanges
             page.head = page.head ?? changes.head
             page.epochs = [RemoteEpoch](json: arguments["epochs"])
+            page.member = arguments["member"]?.string
             page.rows.reserveCapacity(page.rows.count + changes.list.count + changes.destroyed.count)
             for (id, patch) in changes.list {
                 page.rows.append(RemotePage.Row(table: table, id: id, content: .row(patch)))
