@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Finds the rows that a received row needs before it can be put or deleted.
 ///
@@ -31,9 +31,11 @@ struct RowNeeds {
         for index in try table.uniqueIndexes {
             let columns = index.compactMap { table.layout[column: $0] }
             let values = columns.compactMap { column in patch.values[column.name].map(column.form.stored) }
-            guard columns.count == index.count, values.count == index.count, !values.contains(where: \.isNull) else {
-                continue
-            }
+            // SQLite compares no nulls, but a second index compares the rows without a space.
+            let nulls = zip(columns, values).filter { $1.isNull }.map { SpaceRule.own($0.0.name) }
+            guard columns.count == index.count, values.count == index.count,
+                nulls.allSatisfy({ $0 == table.layout.rules.space })
+            else { continue }
             found += try table.ids(where: columns, are: values).map { RowRef(table: row.ref.table, id: $0) }
         }
         return found.filter { $0 != row.ref }

@@ -54,7 +54,7 @@ final class AppTable {
     }
 
     func ids(where columns: [TableLayout.Column], are values: [DatabaseValue]) throws -> [DatabaseValue] {
-        let condition = columns.map { "\($0.quotedName) = ?" }.joined(separator: " AND ")
+        let condition = columns.map { "\($0.quotedName) IS ?" }.joined(separator: " AND ")
         var ids: [DatabaseValue] = []
         try RowStatement("SELECT id FROM \(layout.quotedName) WHERE \(condition)", in: db)
             .forEach(values) { ids.append($0.value(0)) }
