@@ -22,13 +22,15 @@ public final class SyncStatuses: AsyncSequence, Sendable {
 
     private let store: Store
     private let counting: StatusCounting
-    private let order: [String]
+    /// The tables of the person's own account and of each space, in snapshot order.
+    private let own, shared: [String]
     private let state = Mutex(State())
 
     init(store: Store) {
         self.store = store
         counting = StatusCounting(store: store)
-        order = SnapshotOrder.sorted(store.layouts).map(\.name)
+        own = store.ownTables
+        shared = store.sharedTables
     }
 
     /// The current status.
@@ -37,15 +39,26 @@ public final class SyncStatuses: AsyncSequence, Sendable {
     public func current() async throws -> SyncStatus {
         let state = state.withLock { $0 }
         return try await store.read { db in
-            let served = self.order.filter { state.withheld[$0] == nil }
+            let served = self.own.filter { state.withheld[$0] == nil }
             let counts = try SyncCounts.fetch(db, of: store.layouts)
             return SyncStatus(
                 phase: try self.phase(state, counts, db), counts: counts,
-                progress: SyncProgress(try ProgressTable(db).fetchAll(served)),
+                progress: SyncProgress(try self.progress(of: served, db)),
                 withheld: state.withheld,
                 deferred: try WaitTable(db).summary(of: store.layouts),
                 isCaughtUp: state.isCaughtUp)
         }
+    }
+
+    /// How far each table was received, in the person's own account and in each space.
+    private func progress(of served: [String], _ db: Database) throws -> [TableProgress] {
+        let own = try ProgressTable(db).fetchAll(served)
+        if !store.hasSpaces { return own }
+        // The remote does not keep tables that are complete without a cursor.
+        let skipped = Set(own.filter { $0.isComplete && $0.cursor == nil }.map(\.table))
+        let shared = shared.filter { !skipped.contains($0) }
+        if try Scope.haveArrived(shared, in: db) { return own }
+        return own + (try Scope.spaces(nil, shared, in: db)).flatMap(\.tableProgress)
     }
 
     /// The machine is idle while rows wait, and until it learns of a write. So with pending rows, the status is

@@ -84,17 +84,4 @@ extension Scope {
         return try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT number FROM optimist_scope WHERE space = ?"), arguments: [id])
     }
-
-    /// Gives a scope to each space that the person uses. Call this before a transaction looks for the scopes of spaces.
-    ///
-    /// - Parameter layouts: If the app shares no table, there are no spaces.
-    static func followSpaces(_ layouts: [TableLayout], in db: Database) throws {
-        guard layouts.contains(where: { $0.name == SpaceRow.databaseTableName }) else { return }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO optimist_scope(space) SELECT id FROM optimist_space s
-                WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id)
-                """
-        ).execute()
-    }
 }

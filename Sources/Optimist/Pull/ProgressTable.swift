@@ -63,7 +63,7 @@ struct ProgressTable {
     ///
     /// - Parameter served: The tables that the remote keeps. Other tables never lag. Nil: all.
     func lagging(behind cursor: String, of layouts: [TableLayout], served: Set<String>?) throws -> Set<Int64> {
-        let some = layouts.filter { served?.contains($0.name) ?? true }
+        let some = layouts.filter { $0.isKept(in: scope) && served?.contains($0.name) ?? true }
         let behind = try Set(fetchAll(some.map(\.name)).filter { $0.isBehind(cursor) }.map(\.table))
         return Set(some.filter { behind.contains($0.name) }.map(\.number))
     }

@@ -4,9 +4,9 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// In snapshot order.
+    /// The progress of the person's own account, in snapshot order.
     package func tableProgress() async throws -> [TableProgress] {
-        let order = SnapshotOrder.sorted(layouts).map(\.name)
+        let order = ownTables
         return try await read { db in try ProgressTable(db).fetchAll(order) }
     }
 

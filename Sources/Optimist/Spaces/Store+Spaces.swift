@@ -1,0 +1,90 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+@_spi(Internals) import OptimistWire
+
+extension TableLayout {
+    /// Whether rows of the table can be in a scope.
+    func isKept(in scope: Int64) -> Bool { scope == Scope.personal ? isKeptInOwnAccount : isShared }
+
+    fileprivate var isShared: Bool { rules.space != nil }
+
+    /// Members and invitations are in spaces only.
+    fileprivate var isKeptInOwnAccount: Bool { !isShared || !SpaceTables.contain(name) }
+}
+
+extension Store {
+    /// Whether the app shares a table.
+    var hasSpaces: Bool { layouts.contains { $0.name == SpaceRow.databaseTableName } }
+
+    /// The names of the tables of the person's own account, in snapshot order.
+    var ownTables: [String] { SnapshotOrder.sorted(layouts).filter(\.isKeptInOwnAccount).map(\.name) }
+
+    /// The names of the tables of each space, in snapshot order.
+    var sharedTables: [String] { SnapshotOrder.sorted(layouts).filter(\.isShared).map(\.name) }
+
+    /// Gives a scope to each new space of the person.
+    func followSpaces() async throws {
+        let layouts = layouts
+        if try await read({ try Scope.hasNewSpaces(layouts, in: $0) }) {
+            try await apply { try Scope.followSpaces(layouts, in: $0) }
+        }
+    }
+
+    /// The spaces that the server has accepted, with all tables.
+    ///
+    /// - Parameter some: The numbers of the scopes. Nil: all.
+    func spaces(_ some: Set<Int64>? = nil) async throws -> [SpacePlan.Space] {
+        let tables = sharedTables
+        return try await read { try Scope.spaces(some, tables, in: $0) }
+    }
+}
+
+extension Scope {
+    fileprivate static func hasNewSpaces(_ layouts: [TableLayout], in db: Database) throws -> Bool {
+        guard layouts.contains(where: { $0.name == SpaceRow.databaseTableName }) else { return false }
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM optimist_space s
+            WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id))
+            """
+        return try Bool.fetchOne(db.cachedStatement(sql: sql)) ?? false
+    }
+
+    /// Gives a scope to each space that the person uses. Call this before a transaction looks for the scopes of spaces.
+    ///
+    /// - Parameter layouts: If the app shares no table, there are no spaces.
+    static func followSpaces(_ layouts: [TableLayout], in db: Database) throws {
+        guard layouts.contains(where: { $0.name == SpaceRow.databaseTableName }) else { return }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO optimist_scope(space) SELECT id FROM optimist_space s
+                WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id)
+                """
+        ).execute()
+    }
+
+    /// A space is read once the server has the person's row of it, because it takes that row together with the member
+    /// row. Without the row, the space is read until the server reports that the access ended.
+    private static let accepted = """
+        SELECT o.number, o.space FROM optimist_scope o JOIN optimist_remote r ON r.id = o.space
+        AND r.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_space') WHERE r.generation > 0
+        """
+
+    /// Whether all spaces were received once. Each status asks, so this takes one statement.
+    static func haveArrived(_ tables: [String], in db: Database) throws -> Bool {
+        let sql = """
+            SELECT NOT EXISTS (SELECT 1 FROM (\(accepted)) o WHERE ? > (SELECT count(*) FROM optimist_progress p
+            WHERE p.scope = o.number AND p.isComplete))
+            """
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [tables.count]) ?? true
+    }
+
+    static func spaces(_ some: Set<Int64>?, _ tables: [String], in db: Database) throws -> [SpacePlan.Space] {
+        try Row.fetchAll(db.cachedStatement(sql: "\(accepted) ORDER BY o.number")).compactMap { row in
+            let scope: Int64 = row[0]
+            guard some?.contains(scope) ?? true, let id = UUIDForm.bytes.wire(row[1]) else { return nil }
+            let progress = try ProgressTable(db, of: scope).fetchAll(tables)
+            return SpacePlan.Space(scope: scope, id: id, tableProgress: progress)
+        }
+    }
+}
