@@ -22,6 +22,8 @@ public struct ParkedRow: Hashable, Sendable {
         /// This device has deleted or recreated the row, or is resending such a change that the server lost. The server
         /// has not answered yet.
         case unsentChange
+        /// The row's id is in use in another space on this device.
+        case idInOtherSpace
     }
 
     /// The table of the row.
@@ -68,6 +70,7 @@ public struct ParkedRow: Hashable, Sendable {
         case .valueTaken: .valueTaken(message)
         case .deletionTooSoon: .deletionTooSoon
         case .belowUnsent: .unsentChange
+        case .claim: .idInOtherSpace
         case .constraint, nil: .constraint(message)
         }
     }
@@ -80,6 +83,7 @@ extension ParkedRow.Reason: CustomStringConvertible {
         case .missingParent(let table, let id): "It refers to \(table):\(id), which is not on this device."
         case .valueTaken(let message), .constraint(let message): message
         case .deletionTooSoon: "Rows that refer to it may have moved to another parent."
+        case .idInOtherSpace: "Another space on this device has a row with this id."
         case .unsentChange: "The server must answer the row's unsent change first."
         }
     }

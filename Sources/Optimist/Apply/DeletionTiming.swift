@@ -40,7 +40,7 @@ struct DeletionTiming {
 
     /// The parked deletion of a row without unsent edits. A merged row does not count as deleted.
     private func waitingDeletion(of entry: RowEntry) throws -> Tombstone? {
-        guard !entry.isPending, case .deleted(let end)? = try ParkedRows(door.db).content(entry.ref),
+        guard !entry.isPending, case .deleted(let end)? = try ParkedRows(door.db).content(of: entry),
             end.mergedInto == nil
         else { return nil }
         return end

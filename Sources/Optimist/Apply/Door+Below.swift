@@ -91,7 +91,7 @@ extension Door {
         fall.going[child.ref] = try fall.going[parent] == true && entry.wasOnServer && !isThereAgain(entry)
         try prepareRowsBelow(child.ref, &fall)
         let layout = child.table.layout
-        let lost = try entry.dirty | entry.replaced(unread(child.ref), in: layout)
+        let lost = try entry.dirty | entry.replaced(unread(entry), in: layout)
         let rendering = Rendering(lost: lost, endsLife: true)
         if let loss = try Journal.Loss(rendering, of: entry, in: child.table, besides: vacancy) {
             try Journal(db).record(loss, of: child.ref, at: milliseconds)
@@ -102,9 +102,9 @@ extension Door {
 
     /// This device's values that the row's own deletion ended although the deleting user had not read them. The
     /// deletion is in this page or parked.
-    private func unread(_ ref: RowRef) throws -> UnreadClocks {
-        if let told = endedUnread[ref] { return told }
-        guard case .deleted(let tombstone)? = try ParkedRows(db).content(ref), !tombstone.unread.isEmpty else {
+    private func unread(_ entry: RowEntry) throws -> UnreadClocks {
+        if let told = endedUnread[entry.ref] { return told }
+        guard case .deleted(let tombstone)? = try ParkedRows(db).content(of: entry), !tombstone.unread.isEmpty else {
             return UnreadClocks()
         }
         return tombstone.unread.of(devices: ownDevices)
@@ -125,7 +125,7 @@ extension Door {
     /// Whether the server's version of the row is parked: in another place or in a later life. References then refer to
     /// that version.
     private func isThereAgain(_ entry: RowEntry) throws -> Bool {
-        guard case .row(let patch)? = try ParkedRows(db).content(entry.ref) else { return false }
+        guard case .row(let patch)? = try ParkedRows(db).content(of: entry) else { return false }
         return patch.generation ?? 1 >= entry.generation
     }
 
@@ -149,7 +149,7 @@ extension Door {
     /// Parks the server's version of a row, if the server has one, until the row's parent exists again.
     private func parkServed(_ entry: inout RowEntry, below parent: RowRef, in table: AppTable) throws {
         guard entry.isAlive, entry.isKnownToServer, !entry.isRestored, !entry.hasOutlivedItsEnd,
-            let values = try table.values(entry.ref.id), try !ParkedRows(db).contains(entry.ref)
+            let values = try table.values(entry.ref.id), try ParkedRows(db).content(of: entry) == nil
         else { return }
         let whole = vacancy?.filled(values, of: entry.ref.id, in: table) ?? values
         let served = entry.served(whole, in: table.layout)

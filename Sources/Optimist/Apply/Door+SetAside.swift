@@ -31,7 +31,7 @@ extension Door {
     ) throws -> RowEntry {
         var parked = settled
         let patch: RowPatch
-        if !isWhole, case .row(let waiting)? = try ParkedRows(db).content(settled.ref), waiting.seq != nil,
+        if !isWhole, case .row(let waiting)? = try ParkedRows(db).content(of: settled), waiting.seq != nil,
             waiting.generation ?? 1 == settled.generation
         {
             // The parked version is more complete than the app's table.
@@ -48,7 +48,7 @@ extension Door {
     /// If a later version from a page is already parked, that version stays parked.
     private func park(_ content: RemotePage.Row.Content, of settled: RowEntry, _ reason: ParkedReason) throws {
         let parked = ParkedRows(db)
-        if let waiting = try parked.content(settled.ref), waiting.version > (settled.generation, settled.remote.seq) {
+        if let waiting = try parked.content(of: settled), waiting.version > (settled.generation, settled.remote.seq) {
             return
         }
         try parked.park(

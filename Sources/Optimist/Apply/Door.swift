@@ -52,7 +52,7 @@ struct Door {
         var entry = passage.entry
         if isMissing {
             entry.remote.withdraw()
-            if try !ParkedRows(db).contains(passage.ref) { toReceive.append(passage.ref) }
+            if try ParkedRows(db).content(of: entry) == nil { toReceive.append(passage.ref) }
         }
         if entry != passage.before { try entries.save(entry) }
         try noteUnknown(passage, in: table)

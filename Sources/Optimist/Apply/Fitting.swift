@@ -69,7 +69,9 @@ struct Fitting: RowWork {
         if try parked.isEmpty { return [] }
         let ready = try parked.ready(door.tables, besides: others, hasMore: rows.context.hasMore)
         // The app may have stopped syncing a table. Its rows stay parked.
-        return ready.filter { door.tables[$0.ref.table] != nil }.map { received[$0.ref] ?? $0 }
+        return ready.filter { door.tables[$0.ref.table] != nil }.map { row in
+            received[row.ref].flatMap { $0.scope == row.scope ? $0 : nil } ?? row
+        }
     }
 
     // MARK: - Together
@@ -169,7 +171,7 @@ struct Fitting: RowWork {
         } catch let error as DatabaseError where error.isConstraint {
             return ParkedReason(error)
         }
-        try parked?.remove(row.ref)
+        try parked?.remove(row.ref, in: row.scope)
         return nil
     }
 

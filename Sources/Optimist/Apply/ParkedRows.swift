@@ -4,7 +4,7 @@ import GRDB
 import OptimistWire
 
 /// Reads and writes `optimist_parked`: server rows that do not fit the app's tables yet (R4), or wait for the answer to
-/// an unsent change of the same row.
+/// an unsent change of the same row, or claim an id that is in use in another scope.
 ///
 /// Invariant: a parked row's entry does not count the parked values as shown, so a retry sees them as new.
 struct ParkedRows {
@@ -18,7 +18,7 @@ struct ParkedRows {
         }
     }
 
-    /// A later version of the row replaces the parked one.
+    /// A later version of the row replaces the parked one of the same scope.
     ///
     /// - Parameter parent: The missing row that the parked row refers to. Nil if there is another obstacle.
     func park(_ row: ReceivedRow, reason: ParkedReason, awaiting parent: RowRef?) throws {
@@ -26,11 +26,11 @@ struct ParkedRows {
         try db.cachedStatement(
             sql: """
                 INSERT INTO optimist_parked(scope, tbl, id, seq, row, reason, message, parentTable, parent)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(tbl, id) DO UPDATE SET scope = excluded.scope,
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(tbl, id, scope) DO UPDATE SET
                 seq = excluded.seq, row = excluded.row, reason = excluded.reason, message = excluded.message,
                 parentTable = excluded.parentTable, parent = excluded.parent
-                WHERE (scope, seq, row, reason, message, parentTable, parent) IS NOT (excluded.scope, excluded.seq,
-                excluded.row, excluded.reason, excluded.message, excluded.parentTable, excluded.parent)
+                WHERE (seq, row, reason, message, parentTable, parent) IS NOT (excluded.seq, excluded.row,
+                excluded.reason, excluded.message, excluded.parentTable, excluded.parent)
                 """
         ).execute(arguments: [
             row.scope, row.ref.table, row.ref.id, row.content.version.seq, json.description, reason.kind.rawValue,
@@ -40,28 +40,35 @@ struct ParkedRows {
     }
 
     /// Replaces the content, but not the obstacle.
-    func replace(with patch: RowPatch, at ref: RowRef) throws {
-        try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ?")
-            .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id])
-    }
-
-    func contains(_ ref: RowRef) throws -> Bool {
-        let parked = try db.cachedStatement(
-            sql: "SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE tbl = ? AND id = ?)")
-        return try Bool.fetchOne(parked, arguments: [ref.table, ref.id]) ?? false
+    func replace(with patch: RowPatch, at ref: RowRef, in scope: Int64) throws {
+        try db.cachedStatement(sql: "UPDATE optimist_parked SET row = ? WHERE tbl = ? AND id = ? AND scope = ?")
+            .execute(arguments: [Self.wire(.row(patch)).description, ref.table, ref.id, scope])
     }
 
     func awaitsDeletion(_ ref: RowRef) throws -> Bool {
         if case .deleted? = try content(ref) { true } else { false }
     }
 
+    /// The parked version of the row, without claims.
     func content(_ ref: RowRef) throws -> RemotePage.Row.Content? {
-        let row = try db.cachedStatement(sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ?")
+        let row = try db.cachedStatement(
+            sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ? AND NOT \(Self.isClaim)")
         return try String.fetchOne(row, arguments: [ref.table, ref.id]).flatMap(Self.content)
     }
 
-    func hasLater(than seq: Int64, of ref: RowRef) throws -> Bool {
-        try content(ref).map { $0.version.seq > seq } ?? false
+    /// The version of the row that is parked in its own scope.
+    func content(of entry: RowEntry) throws -> RemotePage.Row.Content? {
+        try content(entry.ref, in: entry.remote.scope)
+    }
+
+    func content(_ ref: RowRef, in scope: Int64) throws -> RemotePage.Row.Content? {
+        let row = try db.cachedStatement(
+            sql: "SELECT row FROM optimist_parked WHERE tbl = ? AND id = ? AND scope = ?")
+        return try String.fetchOne(row, arguments: [ref.table, ref.id, scope]).flatMap(Self.content)
+    }
+
+    func hasLater(than seq: Int64, of ref: RowRef, in scope: Int64) throws -> Bool {
+        try content(ref, in: scope).map { $0.version.seq > seq } ?? false
     }
 
     var holdsDeletionsBack: Bool {
@@ -74,15 +81,45 @@ struct ParkedRows {
     /// The SQL form of ``RowEntry/isAbove(_:at:)``.
     private static let isBelowUnsent = """
         reason = \(ParkedReason.Kind.belowUnsent.rawValue) AND EXISTS (SELECT 1 FROM optimist_edit e \
-        LEFT JOIN optimist_remote r ON r.tbl = e.tbl AND r.id = e.id \
+        LEFT JOIN optimist_remote r ON r.tbl = e.tbl AND r.id = e.id AND r.scope = optimist_parked.scope \
         WHERE e.tbl = optimist_parked.tbl AND e.id = optimist_parked.id AND coalesce(r.generation, 0) < e.generation \
         AND coalesce(optimist_parked.row ->> '$."@gen"', 1) < e.generation \
         AND (coalesce(r.seq, 0) < optimist_parked.seq OR r.known = 0))
         """
 
-    func remove(_ ref: RowRef) throws {
-        try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ?")
-            .execute(arguments: [ref.table, ref.id])
+    func remove(_ ref: RowRef, in scope: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM optimist_parked WHERE tbl = ? AND id = ? AND scope = ?")
+            .execute(arguments: [ref.table, ref.id, scope])
+    }
+
+    private static let isClaim = "reason = \(ParkedReason.Kind.claim.rawValue)"
+
+    /// Whether a version of the row is parked in another scope, where it only waits to fit.
+    func holds(_ ref: RowRef, outside scope: Int64) throws -> Bool {
+        let held = try db.cachedStatement(
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM optimist_parked WHERE tbl = ? AND id = ? AND scope <> ? AND NOT \(Self.isClaim))
+                """)
+        return try Bool.fetchOne(held, arguments: [ref.table, ref.id, scope]) ?? false
+    }
+
+    /// Takes the claims to rows that are no longer in another scope: the latest claim to each row, if it is alive.
+    func takeReleased() throws -> [ReceivedRow] {
+        let claims = try fetch(
+            """
+            \(Self.isClaim) AND NOT EXISTS (SELECT 1 FROM optimist_remote r LEFT JOIN optimist_edit e \
+            ON e.tbl = r.tbl AND e.id = r.id WHERE r.tbl = optimist_parked.tbl AND r.id = optimist_parked.id \
+            AND r.scope <> optimist_parked.scope AND (r.generation | coalesce(e.generation, 0)) & 1) \
+            AND NOT EXISTS (SELECT 1 FROM optimist_parked o WHERE o.tbl = optimist_parked.tbl \
+            AND o.id = optimist_parked.id AND o.scope <> optimist_parked.scope AND NOT o.\(Self.isClaim))
+            """)
+        var latest: [RowRef: ReceivedRow] = [:]
+        for claim in claims where claim.content.version.life > latest[claim.ref]?.content.version.life ?? 0 {
+            latest[claim.ref] = claim
+        }
+        let released = claims.filter { latest[$0.ref]?.scope == $0.scope }
+        for claim in released { try remove(claim.ref, in: claim.scope) }
+        return released.filter(\.isAlive)
     }
 
     /// The rows to retry: rows without a missing parent, by server transaction, then rows whose parent has arrived, and
@@ -93,8 +130,9 @@ struct ParkedRows {
     ///   - hasMore: Whether deletions are still held back.
     func ready(_ tables: AppTables, besides others: [RowRef], hasMore: Bool) throws -> [ReceivedRow] {
         var ready = try fetch(
-            "parentTable IS NULL AND NOT (?1 AND reason = ?2) AND NOT (\(Self.isBelowUnsent))",
-            [hasMore, ParkedReason.Kind.deletionTooSoon.rawValue])
+            """
+            parentTable IS NULL AND NOT \(Self.isClaim) AND NOT (?1 AND reason = ?2) AND NOT (\(Self.isBelowUnsent))
+            """, [hasMore, ParkedReason.Kind.deletionTooSoon.rawValue])
         let parents = try Int64.fetchAll(
             db.cachedStatement(sql: "SELECT DISTINCT parentTable FROM optimist_parked WHERE parentTable IS NOT NULL"))
         if parents.isEmpty { return ready }

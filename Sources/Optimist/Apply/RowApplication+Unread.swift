@@ -22,14 +22,14 @@ extension RowApplication {
             if let loss = try unreadLoss(by: row) {
                 try Journal(door.db).record(loss, of: row.ref, at: door.milliseconds)
             }
-            try parked.remove(row.ref)
+            try parked.remove(row.ref, in: row.scope)
         }
     }
 
     private func unreadLoss(by row: ReceivedRow) throws -> Journal.Loss? {
         let unread = row.content.unread.of(devices: door.ownDevices)
         guard !unread.isEmpty, let table = door.tables[row.ref.table],
-            case .row(let patch)? = try ParkedRows(door.db).content(row.ref)
+            case .row(let patch)? = try ParkedRows(door.db).content(row.ref, in: row.scope)
         else { return nil }
         // The journal takes confirmed values from the app's table.
         let known = try door.entries.entry(row.ref)?.remote.presence.columns ?? 0

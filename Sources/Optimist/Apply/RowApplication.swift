@@ -47,6 +47,8 @@ struct RowApplication: RowWork {
     /// Finds the tables without any row of a page. In a first sync these are all tables, and lookups would take a third
     /// of the time. A table with a repeated row is not fresh.
     mutating func lookAhead(_ rows: [RemotePage.Row]) throws {
+        // A row that waits in another scope holds its place.
+        if context.scope != Scope.personal, try !ParkedRows(door.db).isEmpty { return }
         var spans: [Span] = []
         for row in rows {
             if let index = spans.indices.first(where: { spans[$0].table == row.table }) {
@@ -98,7 +100,7 @@ struct RowApplication: RowWork {
                 switch try apply(row) {
                 case .waiting(let reason): try ParkedRows(door.db).park(row, reason: reason, awaiting: nil)
                 // The deletion of another row may have parked an older version.
-                case .shown: if !row.isAlive { try ParkedRows(door.db).remove(row.ref) }
+                case .shown: if !row.isAlive { try ParkedRows(door.db).remove(row.ref, in: row.scope) }
                 }
             }
         } catch let error as DatabaseError where error.isConstraint {
@@ -119,7 +121,8 @@ struct RowApplication: RowWork {
             return .shown
         }
         try door.entries.writeFresh()
-        let before = try door.entries.entry(row.ref) ?? RowEntry(ref: row.ref)
+        var before = try door.entries.entry(row.ref) ?? RowEntry(ref: row.ref)
+        if before.remote.scope != row.scope, let placement = try meet(row, elsewhere: &before) { return placement }
         var entry = before
         entry.remote.hear(in: row.scope)
         let rendering =
@@ -140,6 +143,24 @@ struct RowApplication: RowWork {
         }
         try door.pass(passage)
         return rendering.placement
+    }
+
+    /// Takes a row whose id may be in use in another scope.
+    ///
+    /// - Parameter entry: Becomes empty if the row there has ended, because this row does not continue it.
+    /// - Returns: Nil to receive the row.
+    private func meet(_ row: ReceivedRow, elsewhere entry: inout RowEntry) throws -> Placement? {
+        var place = RowPlace(of: entry)
+        guard place.space != nil else {
+            return try ParkedRows(door.db).holds(row.ref, outside: row.scope) ? .waiting(.claim) : nil
+        }
+        switch place.receive(RowPlace.Version(row.content), from: Int(row.scope)).step {
+        case .park: return .waiting(.claim)
+        case .receive:
+            entry = RowEntry(ref: row.ref)
+            return nil
+        default: return .shown
+        }
     }
 
     private func mustWait(_ row: ReceivedRow) throws -> Bool {

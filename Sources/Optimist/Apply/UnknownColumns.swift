@@ -118,7 +118,7 @@ extension RowApplication {
             patch.generation = entry.generation
             guard try table.contains(ref.id) else {
                 // The full row will arrive. If it is parked already, it has only the columns known at that time.
-                if try parked.contains(ref) { try park(patch, of: entry, in: layout, reason: .constraint) }
+                if try parked.content(of: entry) != nil { try park(patch, of: entry, in: layout, reason: .constraint) }
                 continue
             }
             do {
@@ -144,11 +144,12 @@ extension RowApplication {
     private func park(_ patch: RowPatch, of entry: RowEntry, in layout: TableLayout, reason: ParkedReason) throws {
         let (ref, parked) = (entry.ref, ParkedRows(door.db))
         var patch = patch
-        if let content = try parked.content(ref) {
+        if let content = try parked.content(of: entry) {
             guard case .row(let waiting) = content, waiting.generation ?? 1 == patch.generation ?? 1 else { return }
             if waiting.seq != nil {
                 patch.values = JSONObject(patch.values.members.filter { waiting.values[$0.key] == nil })
-                return try parked.replace(with: waiting.taking(patch, in: layout), at: ref)
+                return try parked.replace(
+                    with: waiting.taking(patch, in: layout), at: ref, in: entry.remote.scope)
             }
             patch = waiting.taking(patch, in: layout)
         }

@@ -30,7 +30,8 @@ struct MissedRows {
             let progress = try progress(of: Place(scope: entry.remote.scope, table: entry.ref.table)),
             let snapshot = progress.since,
             entry.remote.seq <= snapshot,
-            try !parked.awaitsDeletion(entry.ref), try !parked.hasLater(than: entry.remote.seq, of: entry.ref)
+            try !parked.awaitsDeletion(entry.ref),
+            try !parked.hasLater(than: entry.remote.seq, of: entry.ref, in: entry.remote.scope)
         else { return }
         if progress.isComplete {
             gone[Place(scope: entry.remote.scope, table: entry.ref.table), default: []].append(entry.ref.id)

@@ -91,6 +91,14 @@ struct PageApplication {
         }
     }
 
+    /// Applies the versions of rows in other scopes, once the rows are no longer where they were.
+    func releaseClaims() throws {
+        let claims = Dictionary(grouping: try ParkedRows(db).takeReleased(), by: \.scope)
+        for (scope, rows) in claims.sorted(by: { $0.key < $1.key }) {
+            try PageApplication(layouts, db, at: milliseconds, PageContext(scope: scope, hasMore: true)).apply(rows)
+        }
+    }
+
     /// Retries the parked rows after the removal of a row that may have kept them out. Call
     /// ``UnseenSettling/keepEdited(_:_:)`` first, in the same transaction.
     func retryParked() throws {

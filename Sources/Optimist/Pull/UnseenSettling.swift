@@ -44,10 +44,10 @@ struct UnseenSettling {
         for id in ids {
             let ref = RowRef(table: layout.number, id: id)
             // An answer received after the snapshot began may have reported the row's end. No page repeats that report.
-            if try parked.hasLater(than: start, of: ref) {
+            if try parked.hasLater(than: start, of: ref, in: stored.scope) {
                 if answer == .remove { continue }
             } else {
-                try parked.remove(ref)
+                try parked.remove(ref, in: stored.scope)
             }
             guard var entry = try entries.entry(ref), entry.isAlive, entry.isKnownToServer, !entry.isRestored,
                 entry.remote.scope == stored.scope, entry.remote.seq <= start
@@ -87,9 +87,10 @@ struct UnseenSettling {
         var entries = try RowEntryTable(db)
         for row in missing {
             guard let layout = layouts.first(where: { $0.number == row.ref.table }),
-                var entry = try entries.entry(row.ref), entry.isAlive, entry.generation < row.content.version.life
+                var entry = try entries.entry(row.ref), entry.remote.scope == row.scope, entry.isAlive,
+                entry.generation < row.content.version.life
             else { continue }
-            try parked.remove(row.ref)
+            try parked.remove(row.ref, in: row.scope)
             guard entry.isKnownToServer, !entry.isRestored else { continue }
             let isResync = try ProgressTable(db, of: entry.remote.scope).fetch(layout.name)?.isResync ?? true
             entry.goOnMissing(isResync: isResync, in: layout)

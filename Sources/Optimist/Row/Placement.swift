@@ -21,6 +21,8 @@ struct ParkedReason: Equatable, Sendable {
         // 4 was for rows that refer to each other. Do not reuse it.
         /// An unsent life or deletion of the row must be settled first.
         case belowUnsent = 5
+        /// The row's id is in use in another space, which has not yet reported that the row left or ended.
+        case claim = 6
     }
 
     let kind: Kind
@@ -29,6 +31,7 @@ struct ParkedReason: Equatable, Sendable {
 
     static let deletionTooSoon = ParkedReason(kind: .deletionTooSoon)
     static let belowUnsent = ParkedReason(kind: .belowUnsent)
+    static let claim = ParkedReason(kind: .claim)
     static let constraint = ParkedReason(kind: .constraint)
     static let foreignKey = ParkedReason(kind: .constraint, message: "FOREIGN KEY constraint failed")
 }

@@ -104,7 +104,7 @@ extension EngineSchema {
             reason INTEGER NOT NULL,            -- see ParkedReason.Kind
             message TEXT,                       -- SQLite's message, null: it did not refuse the row
             parentTable INTEGER, parent,        -- the missing row that this one refers to
-            PRIMARY KEY(tbl, id)
+            PRIMARY KEY(tbl, id, scope)
         );
         CREATE INDEX optimist_parked_parent ON optimist_parked(parentTable, parent) WHERE parentTable IS NOT NULL;
         CREATE TABLE optimist_rejection(

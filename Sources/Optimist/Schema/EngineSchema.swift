@@ -37,6 +37,10 @@ enum EngineSchema {
         func has(_ other: String) -> String {
             "EXISTS (SELECT 1 FROM \(other) o WHERE o.tbl = \(table) AND o.id = r.id)"
         }
+        let isParked = """
+            EXISTS (SELECT 1 FROM optimist_parked o WHERE o.tbl = \(table) AND o.id = r.id
+            AND o.reason <> \(ParkedReason.Kind.claim.rawValue))
+            """
         func ofEdit(_ value: String) -> String {
             "(SELECT \(value) FROM optimist_edit e WHERE e.tbl = \(table) AND e.id = r.id)"
         }
@@ -47,7 +51,7 @@ enum EngineSchema {
             """
         return """
             r.id AS id, CASE WHEN \(has("optimist_rejection")) THEN 'rejected'
-            ELSE coalesce(\(ofEdit(unsent)), iif(\(has("optimist_parked")), 'parked', 'synced')) END AS state,
+            ELSE coalesce(\(ofEdit(unsent)), iif(\(isParked), 'parked', 'synced')) END AS state,
             \(ofEdit("e.blocked")) AS blockedBy, \(isEchoed(in: table)) AS isEchoed
             """
     }
@@ -121,7 +125,12 @@ enum EngineSchema {
         }
         let parts = [
             rows(of: "optimist_remote", where: "1"), rows(of: "optimist_edit", where: isNotIn("optimist_remote")),
-            rows(of: "optimist_parked", where: "\(isNotIn("optimist_remote")) AND \(isNotIn("optimist_edit"))"),
+            rows(
+                of: "optimist_parked",
+                where: """
+                    \(isNotIn("optimist_remote")) AND \(isNotIn("optimist_edit")) \
+                    AND r.reason <> \(ParkedReason.Kind.claim.rawValue)
+                    """),
         ]
         try createView(
             "optimist_state", in: db, beside: definitions, as: parts.joined(separator: "\nUNION ALL\n"))

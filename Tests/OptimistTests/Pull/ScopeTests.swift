@@ -110,4 +110,37 @@ struct ScopeTests {
         #expect(try await store.entry(shared)?.remote.scope == space)
         #expect(try await store.entry(mine)?.remote.scope == Scope.personal)
     }
+
+    @Test func `R4 P2 a row that waits in one scope is not replaced by a row of another scope with its id`()
+        async throws
+    {
+        let (ref, parent) = (RowRef(table: 1, id: shared.id.databaseValue), RowRef(table: 1, id: UUID().databaseValue))
+        let waiting = ReceivedRow(ref: ref, scope: space, content: whole(shared, 4).content)
+        try await store.apply { try ParkedRows($0).park(waiting, reason: .constraint, awaiting: parent) }
+        #expect(try await apply([whole(shared, 2)], in: 2, from: "e1.0", to: "e1.2"))
+        #expect(try await store.todos().isEmpty)
+        #expect(try await store.parkedRows().map(\.reason).contains(.idInOtherSpace))
+        let seqs = try await store.read { db in
+            try [space, 2].map { try ParkedRows(db).content(ref, in: $0)?.version.seq }
+        }
+        #expect(seqs == [4, 2])
+        #expect(try await apply([tombstone(shared, seq: 5)], in: 2, from: "e1.2", to: "e1.5"))
+        #expect(try await store.read { try ParkedRows($0).content(ref)?.version.seq } == 4)
+    }
+
+    @Test func `L4 P11 a resync keeps the parked rows of other scopes`() async throws {
+        try await receiveBoth()
+        try await store.apply { db in
+            let late = ReceivedRow(
+                ref: RowRef(table: 1, id: shared.id.databaseValue), scope: Scope.personal,
+                content: tombstone(shared, seq: 90).content)
+            try ParkedRows(db).park(late, reason: .claim, awaiting: nil)
+        }
+        try await store.startResync(of: ["todo"], in: space)
+        #expect(try await apply([], in: space, from: "e1.0", to: "e1.6"))
+        try await store.settleUnseen(.keep, in: space)
+        #expect(try await store.todos() == [mine, shared])
+        #expect(try await store.entry(shared)?.isPending == true)
+        #expect(try await store.parkedRows().map(\.isDeletion) == [true])
+    }
 }

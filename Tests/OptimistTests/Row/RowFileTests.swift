@@ -189,7 +189,7 @@ private final class RowFile: Sendable {
         try await store.apply { db in
             var entries = try RowEntryTable(db)
             try entries.forget(self.ref)
-            try ParkedRows(db).remove(self.ref)
+            try ParkedRows(db).remove(self.ref, in: Scope.personal)
             try db.execute(sql: "DELETE FROM card")
         }
     }
