@@ -1,0 +1,155 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+@_spi(Internals) import OptimistWire
+
+extension Store {
+    /// Removes a space from this device after the person's access has ended, in one transaction (P8). Does nothing if
+    /// the scope no longer belongs to the space.
+    ///
+    /// The app is not asked, because keeping the rows is what the removal forbids. The person's row of the space is
+    /// deleted as if by the user, so that the person's other devices and the server learn of it.
+    func leaveScope(_ number: Int64, of space: String, _ end: EndedAccess) async throws {
+        let now = milliseconds
+        try await apply { db in
+            let scope = try Scope.fetch(number, in: db)
+            guard scope.space == space, let id = UUIDForm.bytes.stored(space) else { return }
+            var purge = SpacePurge(scope, try Door(self.layouts, db, at: now), self.layouts)
+            try purge.run(end)
+            try PageApplication(self.layouts, db, at: now, PageContext(hasMore: true)).releaseClaims()
+            self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
+            try db.execute(sql: "DELETE FROM optimist_space WHERE id = ?", arguments: [id])
+        }
+    }
+}
+
+/// Removes the rows of one space, and everything that the engine knows of them. Unsent edits become rejections.
+private struct SpacePurge {
+    private let scope: Scope
+    private var door: Door
+    /// The shared tables, parents first.
+    private let layouts: [TableLayout]
+
+    init(_ scope: Scope, _ door: Door, _ layouts: [TableLayout]) {
+        self.scope = scope
+        self.door = door
+        self.layouts = SnapshotOrder.sorted(layouts).filter { $0.isKept(in: scope.number) }
+    }
+
+    private var db: Database { door.db }
+
+    mutating func run(_ end: EndedAccess) throws {
+        let (unsent, moved) = try unsentRows()
+        let refusal = RemotePush.Refusal(code: "accessRevoked", message: end.message)
+        try reject(unsent, refusal)
+        for var entry in unsent {
+            // Rows that were never sent are in no scope yet.
+            entry.remote.hear(in: scope.number)
+            try door.entries.save(entry)
+        }
+        for entry in moved { try bringBack(entry, refusal) }
+        try db.deferringForeignKeys {
+            for layout in layouts.reversed() {
+                try db.execute(
+                    sql: """
+                        DELETE FROM \(layout.quotedName) WHERE id IN
+                        (SELECT id FROM optimist_remote WHERE tbl = ? AND scope = ?)
+                        """, arguments: [layout.number, scope.number])
+            }
+        }
+        try forget()
+    }
+
+    private func forget() throws {
+        for table in ["optimist_edit", "optimist_counter", "optimist_unknown", "optimist_wait"] {
+            try db.execute(
+                sql: """
+                    DELETE FROM \(table) WHERE EXISTS (SELECT 1 FROM optimist_remote r
+                    WHERE r.tbl = \(table).tbl AND r.id = \(table).id AND r.scope = ?)
+                    """, arguments: [scope.number])
+        }
+        for table in ["optimist_remote", "optimist_parked", "optimist_unseen", "optimist_progress"] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE scope = ?", arguments: [scope.number])
+        }
+        try db.execute(sql: "DELETE FROM optimist_scope WHERE number = ?", arguments: [scope.number])
+        try GroupJoins(db).forgetSettled()
+    }
+
+    // MARK: - Unsent edits
+
+    /// The unsent rows of the space, and the rows of other scopes that the user has moved below a row of the space.
+    private func unsentRows() throws -> (inside: [RowEntry], moved: [RowEntry]) {
+        var rows: (inside: [RowEntry], moved: [RowEntry]) = ([], [])
+        for ref in try RowEntryTable.unsent(db) where layouts.contains(where: { $0.number == ref.table }) {
+            guard let entry = try door.entries.entry(ref) else { continue }
+            if try isInside(ref) {
+                rows.inside.append(entry)
+            } else if try parents(of: ref).contains(where: isInside) {
+                rows.moved.append(entry)
+            }
+        }
+        return rows
+    }
+
+    /// A row is where the server has it, or else where its parent is.
+    private func isInside(_ ref: RowRef) throws -> Bool {
+        let remote = try door.entries.entry(ref)?.remote ?? RemoteRow()
+        if remote.generation > 0 || remote.scope != Scope.personal { return remote.scope == scope.number }
+        if let parent = try parent(of: ref) { return try isInside(parent) }
+        guard let table = door.tables[ref.table], case .own(let column) = table.layout.rules.space else { return false }
+        return try table.values(ref.id)?[column]?.string == scope.space
+    }
+
+    /// The row that decides the row's space. Nil for a root row, and for a row without its parent.
+    private func parent(of ref: RowRef) throws -> RowRef? {
+        guard let table = door.tables[ref.table], case .of(let name) = table.layout.rules.space,
+            let column = table.layout[column: name]
+        else { return nil }
+        return door.tables.owner(by: column, try table.values(ref.id)?[name])
+    }
+
+    private func root(of ref: RowRef) throws -> RowRef { try parent(of: ref).map(root) ?? ref }
+
+    private func parents(of ref: RowRef) throws -> [RowRef] {
+        guard let table = door.tables[ref.table], let values = try table.values(ref.id) else { return [] }
+        return door.tables.owners(by: values, in: table)
+    }
+
+    /// Keeps the user's values in one rejection for each root row. The engine's own rows have nothing to keep.
+    private func reject(_ unsent: [RowEntry], _ refusal: RemotePush.Refusal) throws {
+        var bundles: [RowRef: Int64] = [:]
+        for entry in unsent {
+            guard let table = door.tables[entry.ref.table], !SpaceTables.contain(table.layout.name),
+                let taken = try TakenBack(entry, isLost: true, in: door)
+            else { continue }
+            let root = try root(of: entry.ref)
+            let number = try RejectionTable(db).insert(
+                entry.ref, taken.kind, refusal, mine: taken.mine, server: taken.restored, at: door.milliseconds,
+                bundle: bundles[root])
+            if bundles[root] == nil { bundles[root] = number }
+        }
+    }
+
+    /// Undoes the references of a row in another scope to rows of the space.
+    private mutating func bringBack(_ entry: RowEntry, _ refusal: RemotePush.Refusal) throws {
+        guard let table = door.tables[entry.ref.table], let values = try table.values(entry.ref.id) else { return }
+        let columns = try table.layout.columns.filter { column in
+            entry.isEdited(column)
+                ? try door.tables.owner(by: column, values[column.name]).map(isInside) ?? false : false
+        }
+        if columns.isEmpty { return }
+        let mine = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
+        var back = entry
+        let rendering = back.takeBack(columns.reduce(0) { $0 | $1.mask }, in: table.layout)
+        let passage = Passage(before: entry, entry: back, rendering: rendering)
+        try RejectionTable(db).insert(
+            entry.ref, .update, refusal, mine: mine,
+            server: TakenBack(passage, kind: .update, mine: mine).restored, at: door.milliseconds)
+        try door.pass(passage)
+    }
+}
+
+extension EndedAccess {
+    /// For the developer, in a rejection.
+    fileprivate var message: String { "The access to the space has ended (\(reason))." }
+}
