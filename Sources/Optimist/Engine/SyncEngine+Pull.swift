@@ -15,12 +15,23 @@ extension SyncEngine {
 
         var ahead: SnapshotAhead?
         var hasPage = false
-        var hasForgottenDeleted = false
-        var asking: Task<Void, Never>?
+        /// The scopes whose deleted rows were considered for forgetting in this run.
+        var forgotten: Set<Int64> = []
+        /// The questions about mass removals that the app has yet to answer, by scope.
+        var asking: [Int64: Task<Void, Never>] = [:]
+        /// Nil if the next pull begins with the person's own account.
+        var spaces: SpacePlan?
+        /// The turn of each space's last request.
+        private(set) var askedSpaces: [Int64: Int] = [:]
         /// For opaque cursors only: the tables still due in this round, and the turn of each table's last request.
         var due: Set<String> = []
         var asked: [String: Int] = [:]
         private var turn = 0
+
+        mutating func asked(_ scopes: [Int64]) {
+            turn += 1
+            for scope in scopes { askedSpaces[scope] = turn }
+        }
 
         /// - Parameter tables: The tables that can be received now.
         mutating func beginRound(of tables: some Sequence<String>) {
@@ -38,23 +49,36 @@ extension SyncEngine {
     func pull(_ rowLimit: Int) async -> SyncMachine.PullOutcome {
         do {
             let account = try await connected()
-            let withheld = Set(store.withheld(Set(pausedTables.keys)).map(\.name))
-            let tableProgress = try await store.tableProgress().filter {
-                (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
-            }
-            pulls.beginRound(of: remote.guarantees.hasOrderedCursors ? [] : tableProgress.map(\.table))
-            let plan = PullPlan(
-                tableProgress: tableProgress, limit: rowLimit, hasSnapshots: pulls.hasSnapshots,
-                followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking != nil, due: pulls.due,
-                asked: pulls.asked)
-            let hasMore = try await take(plan.step, of: plan, account)
+            let outcome: SyncMachine.PullOutcome =
+                if pulls.spaces == nil, try await pullOwn(rowLimit, account) {
+                    .page(hasMore: true)
+                } else {
+                    try await pullSpaces(rowLimit, account)
+                }
             if !pulls.hasPage { try await store.noteCutPage(nil) }
             pulls.hasPage = true
-            return .page(hasMore: hasMore)
+            return outcome
         } catch {
+            pulls.spaces = nil
             await noteIfCut(rowLimit)
             return .failed(SyncMachine.Failure(error))
         }
+    }
+
+    /// Takes a step in the person's own account.
+    ///
+    /// - Returns: Whether there is more to do.
+    private func pullOwn(_ rowLimit: Int, _ account: RemoteAccount) async throws -> Bool {
+        let withheld = Set(store.withheld(Set(pausedTables.keys)).map(\.name))
+        let tableProgress = try await store.tableProgress().filter {
+            (account.tables?.contains($0.table) ?? true) && !withheld.contains($0.table)
+        }
+        pulls.beginRound(of: remote.guarantees.hasOrderedCursors ? [] : tableProgress.map(\.table))
+        let plan = PullPlan(
+            tableProgress: tableProgress, limit: rowLimit, hasSnapshots: pulls.hasSnapshots,
+            followsSnapshot: pulls.followsSnapshot, isAsking: pulls.asking[Scope.personal] != nil,
+            due: pulls.due, asked: pulls.asked)
+        return try await take(plan.step, of: plan, account)
     }
 
     /// After a run that ends during a pull, the next run asks for a smaller page.
@@ -70,7 +94,7 @@ extension SyncEngine {
         pulls.followsSnapshot = false
         switch step {
         case .nothing: return false
-        case .removal: return try await settleRemoval()
+        case .removal: return try await settleRemoval(in: Scope.personal)
         case .snapshot(let request): return try await takeSnapshot(request, of: plan)
         case .changes(let tables, let cursor):
             return try await takeChanges(tables, cursor, of: plan, account)
@@ -91,7 +115,8 @@ extension SyncEngine {
             let page = try await remote.pull(
                 RemotePage.Request(tables: tables, cursor: cursor, limit: plan.limit, origins: origins))
             try await store.correctClock(by: page.serverTime, roundTrip: roundTrip())
-            try await forgetDeletedRows(rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
+            try await forgetDeletedRows(
+                in: Scope.personal, rememberedFor: account.tombstoneDays, at: page.serverTime, knowing: known)
             pause(page.withheld)
             if known == nil, try await hasAskedAboutFormerLife(page.cursor, tables) { return true }
             let told = tables.filter { page.withheld[$0] == nil }
@@ -114,29 +139,34 @@ extension SyncEngine {
         }
     }
 
-    /// Runs once per run, by the server's time, because this device's clock may be wrong.
-    private func forgetDeletedRows(rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?)
-        async throws
-    {
-        guard !pulls.hasForgottenDeleted, let days, let serverTime, let state = remote.guarantees.state(of: cursor)
+    /// Runs once per run and scope, by the server's time, because this device's clock may be wrong.
+    func forgetDeletedRows(
+        in scope: Int64, rememberedFor days: Int?, at serverTime: Date?, knowing cursor: String?
+    ) async throws {
+        guard !pulls.forgotten.contains(scope), let days, let serverTime,
+            let state = remote.guarantees.state(of: cursor)
         else { return }
-        pulls.hasForgottenDeleted = true
-        try await store.forgetDeletedRows(rememberedFor: days, at: serverTime, knowing: state.seq)
+        pulls.forgotten.insert(scope)
+        try await store.forgetDeletedRows(rememberedFor: days, at: serverTime, in: scope, knowing: state.seq)
     }
 
-    private func rewind(_ tables: [String], at cursor: String?, to epochs: [RemoteEpoch]) async throws {
+    private func rewind(
+        _ tables: [String], in scope: Int64 = Scope.personal, at cursor: String?, to epochs: [RemoteEpoch]
+    ) async throws {
         logger.info("sync.rewind", metadata: ["tables": "\(tables.count)"])
         account = nil
-        try await store.rewind(tables, at: cursor, to: epochs)
+        try await store.rewind(tables, in: scope, at: cursor, to: epochs)
     }
 
     /// Asks about the last known epoch (L3), if the first answer is from another epoch. The first answer is then void.
-    private func hasAskedAboutFormerLife(_ state: String, _ tables: [String]) async throws -> Bool {
-        guard let former = try await store.cursorOfFormerLife(than: state) else { return false }
+    func hasAskedAboutFormerLife(
+        _ state: String, _ tables: [String], in scope: Int64 = Scope.personal, _ space: String? = nil
+    ) async throws -> Bool {
+        guard let former = try await store.cursorOfFormerLife(than: state, in: scope) else { return false }
         do {
-            let page = try await remote.pull(RemotePage.Request(tables: tables, cursor: former, limit: 1))
-            try await rewind([], at: former, to: page.epochs)
-        } catch RemoteFailure.forked(let epochs) { try await rewind([], at: former, to: epochs) }
+            let page = try await remote.pull(RemotePage.Request(tables: tables, cursor: former, limit: 1, space: space))
+            try await rewind([], in: scope, at: former, to: page.epochs)
+        } catch RemoteFailure.forked(let epochs) { try await rewind([], in: scope, at: former, to: epochs) }
         return true
     }
 
@@ -213,7 +243,7 @@ extension SyncEngine {
     /// - Parameter asked: The requested tables. Instead of answering, the remote listed withheld tables.
     /// - Throws: ``RemoteFailure/protocolError(_:)`` if no requested table is withheld, because asking again would
     ///   never end.
-    private func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
+    func pause(_ withheld: [String: WithheldReason], insteadOf asked: [String]) throws {
         guard asked.contains(where: { withheld[$0] != nil }) else {
             throw RemoteFailure.protocolError("The remote neither answered nor withheld any requested table.")
         }
@@ -225,23 +255,23 @@ extension SyncEngine {
     /// The tables that the remote keeps. Nil: all, or the engine is not connected now.
     private var servedTables: Set<String>? { account?.tables }
 
-    private func settleRemoval() async throws -> Bool {
-        let removal = try await store.massRemoval()
+    func settleRemoval(in scope: Int64) async throws -> Bool {
+        let removal = try await store.massRemoval(in: scope)
         if removal.isMass {
             // A run that ends does not wait for the app's answer.
             try Task.checkCancellation()
-            ask(removal)
+            ask(removal, in: scope)
         } else {
-            try await store.settleUnseen(.remove, served: servedTables)
+            try await store.settleUnseen(.remove, in: scope, served: servedTables)
         }
         return true
     }
 
     /// Asks the app about a mass removal, while pulls continue. If the removal grows before the answer, the engine asks
     /// again. Without an answer, the engine asks again in the next run.
-    private func ask(_ removal: MassRemoval) {
+    private func ask(_ removal: MassRemoval, in scope: Int64) {
         let (store, logger, onMassRemoval, dependencies) = (store, logger, onMassRemoval, dependencies)
-        pulls.asking = storeTasks.spawn {
+        pulls.asking[scope] = storeTasks.spawn {
             do {
                 var (asked, present) = (removal, removal)
                 var answer: MassRemoval.Decision
@@ -249,15 +279,15 @@ extension SyncEngine {
                     asked = present
                     answer = try await dependencies.promptly { [asked] in await onMassRemoval(asked) }
                     try Task.checkCancellation()
-                    present = try await store.massRemoval()
+                    present = try await store.massRemoval(in: scope)
                 } while !asked.covers(present)
-                try await store.settleUnseen(answer, served: await self.servedTables)
+                try await store.settleUnseen(answer, in: scope, served: await self.servedTables)
                 // Deletions may have begun to wait for the next page.
                 self.poke()
             } catch { logger.error("sync.removal.failed", metadata: ["error": "\(error)"]) }
-            await self.asked()
+            await self.asked(in: scope)
         }
     }
 
-    private func asked() { pulls.asking = nil }
+    private func asked(in scope: Int64) { pulls.asking[scope] = nil }
 }

@@ -191,7 +191,7 @@ public actor SyncEngine {
             waiters = []
             for task in watchers { task.cancel() }
             abandon()
-            pulls.asking?.cancel()
+            for question in pulls.asking.values { question.cancel() }
             for timer in timers.values { timer.cancel() }
             timers = [:]
         }
@@ -205,6 +205,7 @@ public actor SyncEngine {
         await perform(machine.handle(.started(await savedWaits(), await firstLimits()), at: elapsed()))
         for await signal in events {
             if let work = signal.work, !works.values.contains(work) { continue }
+            if signal.event.mayBringChanges { pulls.spaces = nil }
             await perform(machine.handle(signal.event, at: elapsed()))
             if let waiter = signal.waiter { waiters.append(waiter) }
             if machine.isSettled { tellWaiters() }

@@ -16,6 +16,14 @@ extension SyncMachine {
         case foreground
         case signedIn
         case signedOut(PauseReason)
+
+        /// Whether the server may have changes that a pull under way has missed.
+        var mayBringChanges: Bool {
+            switch self {
+            case .wrote, .pulled, .signedOut: false
+            default: true
+            }
+        }
     }
 
     enum PushOutcome: Sendable {
@@ -28,7 +36,8 @@ extension SyncMachine {
     }
 
     enum PullOutcome: Sendable {
-        case page(hasMore: Bool)
+        /// - Parameter lacksSpaces: Whether spaces in trouble may have more changes.
+        case page(hasMore: Bool, lacksSpaces: Bool = false)
         case failed(Failure)
     }
 
@@ -63,7 +72,7 @@ extension SyncMachine {
 
     enum Timer: Sendable, Hashable {
         case lane(Lane)
-        case rows, watchdog
+        case rows, spaces, watchdog
     }
 
     enum Effect: Sendable, Equatable {

@@ -29,6 +29,8 @@ struct SyncMachine: Sendable {
     /// Whether this device has received everything that the server had at some time after it last connected.
     private(set) var isCaughtUp = false
     private var contact = Contact()
+    /// Whether spaces in trouble have changes that the latest complete pull lacks.
+    private var lacksSpaces = false
     private(set) var lanes: [Lane: RetrySchedule] = [:]
     private var isRunning = false
     private var isOnline = true
@@ -181,14 +183,18 @@ struct SyncMachine: Sendable {
 
     private mutating func pulled(_ outcome: PullOutcome, _ now: Duration) {
         switch outcome {
-        case .page(let hasMore):
-            if !hasMore { contact.receivedAll() }
+        case .page(let hasMore, let lacksSpaces):
+            if !hasMore {
+                contact.receivedAll()
+                self.lacksSpaces = lacksSpaces
+            }
             pageLimit = min(pageLimit * 2, Self.maxPageRows)
             worked(.pull, wantsMore: hasMore)
             if pushAwaitsPages {
                 pushAwaitsPages = lanes[.pull]?.phase == .running
                 want(.push)
             }
+            if lacksSpaces { set(.spaces, Self.watchdogInterval) }
         case .failed(let failure):
             if failure == .transient, wasLong(.pull) { pageLimit = max(1, pageLimit / 2) }
             failed(.pull, failure, now)
@@ -218,6 +224,7 @@ struct SyncMachine: Sendable {
         switch timer {
         case .lane(let lane): if isActive, lanes[lane]?.waited() == true { run(lane) }
         case .rows: want(.push)
+        case .spaces: want(.pull)
         case .watchdog:
             // A proxy may have sent the refusal, and no event would report when the proxy stops refusing.
             if pause != nil, isSignedIn != false { return restart(now) }
@@ -362,7 +369,7 @@ struct SyncMachine: Sendable {
         if !currentPhase.isDisconnected, !contact.isComplete, lanes[.pull]?.phase == .idle { want(.pull) }
         let before = (phase, isCaughtUp)
         phase = currentPhase
-        isCaughtUp = contact.isComplete && !phase.isDisconnected
+        isCaughtUp = contact.isComplete && !lacksSpaces && !phase.isDisconnected
         if before != (phase, isCaughtUp) { effects.append(.publish(phase, isCaughtUp: isCaughtUp)) }
     }
 

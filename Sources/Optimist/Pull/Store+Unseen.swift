@@ -24,10 +24,11 @@ extension Store {
                 removal.total[layout.name] = try Int.fetchOne(
                     db,
                     sql: """
-                        SELECT (SELECT count(*) FROM optimist_edit WHERE tbl = ?1 AND generation & 1)
-                        + (SELECT count(*) FROM optimist_remote r WHERE tbl = ?1 AND generation & 1
+                        SELECT (SELECT count(*) FROM optimist_edit e LEFT JOIN optimist_remote r ON r.tbl = e.tbl AND r.id = e.id
+                        WHERE e.tbl = ?1 AND e.generation & 1 AND coalesce(r.scope, 0) = ?2)
+                        + (SELECT count(*) FROM optimist_remote r WHERE tbl = ?1 AND scope = ?2 AND generation & 1
                         AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.tbl = r.tbl AND e.id = r.id))
-                        """, arguments: [layout.number])
+                        """, arguments: [layout.number, scope])
             }
             return removal
         }

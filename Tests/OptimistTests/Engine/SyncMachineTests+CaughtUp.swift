@@ -119,4 +119,18 @@ extension SyncMachineTests {
         run.finish(.push, .pushed(.nothing(nextDue: nil)))
         #expect(run.machine.isSettled)
     }
+
+    @Test func `P11 a device with a space in trouble has not caught up, and asks again within a minute`() {
+        var run = caughtUp()
+        run.handle(.poked)
+        run.finish(.push, .pushed(.nothing(nextDue: nil)))
+        run.finish(.pull, .pulled(.page(hasMore: false, lacksSpaces: true)))
+        #expect(!run.machine.isCaughtUp)
+        #expect(run.machine.phase == .idle)
+        #expect(run.working.isEmpty)
+        while !run.working.contains(.pull) { run.step() }
+        #expect(run.now <= .seconds(60))
+        run.finish(.pull, .pulled(.page(hasMore: false)))
+        #expect(run.machine.isCaughtUp)
+    }
 }
