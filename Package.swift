@@ -45,7 +45,9 @@ let package = Package(
     ],
     targets: [
         .target(name: "OptimistCore", swiftSettings: settings),
-        .target(name: "OptimistWire", exclude: ["README.md"], swiftSettings: settings),
+        .target(
+            name: "OptimistWire", dependencies: [.target(name: "CLibCrypto", condition: .when(platforms: [.linux]))],
+            exclude: ["README.md"], swiftSettings: settings),
         // OpenSSL, on Linux only. Apple's systems have CryptoKit.
         .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
         // zlib, only for AsyncHTTPClient's transport. URLSession decompresses responses itself.
@@ -87,7 +89,6 @@ let package = Package(
             name: "OptimistHealth",
             dependencies: [
                 "OptimistCore", "OptimistWire", "OptimistSession",
-                .target(name: "CLibCrypto", condition: .when(platforms: [.linux])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -189,22 +189,29 @@ public final class Store: Sendable {
         try await writeInTurn { author in
             try self.transact(as: .user, by: author) { db in
                 let value = try updates(db)
-                if allOrNothing, let group = self.capture.usedGroup { try GroupJoins(db).keepWhole(group) }
+                if allOrNothing { try self.keepWhole(db) }
                 return value
             }
         }
     }
 
+    /// Makes the server refuse the rows of the running transaction together.
+    private func keepWhole(_ db: Database) throws {
+        if let group = capture.usedGroup { try GroupJoins(db).keepWhole(group) }
+    }
+
     /// Writes like ``write(allOrNothing:_:)``, and returns a receipt to wait for the server's answer.
     ///
+    /// - Parameter allOrNothing: As in ``write(allOrNothing:_:)``.
     /// - Returns: The closure's result, and a receipt for ``rejections(awaiting:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.
     public func writeWithReceipt<T: Sendable>(
-        _ updates: @escaping @Sendable (Database) throws -> T
+        allOrNothing: Bool = false, _ updates: @escaping @Sendable (Database) throws -> T
     ) async throws -> (value: T, receipt: Receipt) {
         try await writeInTurn { author in
             try self.transact(as: .user, by: author, collecting: true) { db in
                 let value = try updates(db)
+                if allOrNothing { try self.keepWhole(db) }
                 return (value, try Receipt(rows: self.capture.touched, layouts: self.layouts, in: db))
             }
         }

@@ -72,7 +72,8 @@ struct Opening {
     let dependencies: Dependencies
 
     func prepare(_ db: Database) throws -> [TableLayout] {
-        if synced.contains(where: { $0 == SpaceRow.self }) { try db.execute(sql: SpaceTables.tables) }
+        let sharesRows = synced.contains { $0 == SpaceRow.self }
+        if sharesRows { try db.execute(sql: SpaceTables.tables) }
         let isNew = try Meta.int(.node, in: db) == nil
         if isNew { try DeviceIdentity.renew(in: db, makeID: dependencies.makeID) }
         if let ceiling = try Meta.int(.stampCeiling, in: db) { capture.resume(from: Stamp(rawValue: ceiling)) }
@@ -86,6 +87,9 @@ struct Opening {
         for layout in layouts { try newCounters.begin(in: layout) }
         let present = try EngineSchema.definitions(in: db)
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db, beside: present) }
+        for (name, query) in sharesRows ? SpaceTables.views.sorted(by: { $0.key < $1.key }) : [] {
+            try EngineSchema.createView(name, in: db, beside: present, as: query)
+        }
         try fillNewColumns(of: layouts, db)
         let renewed = try layouts.filter { try CaptureTriggers(layout: $0).install(in: db, beside: present) }
         if !isNew, layouts.contains(where: { !$0.counters.isEmpty }) {

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-@_spi(Internals) public import OptimistWire
+public import OptimistWire
 
 /// How a table's sync differs from the defaults.
 ///
@@ -30,14 +30,14 @@ public struct SyncRules: Sendable, Hashable {
     /// the rules, so that the server checks them too. Default: none.
     public var columns: [String: ColumnRules]
     /// The space that a row is in, if people can share the table's rows. Default: nil, the person's own account.
-    @_spi(Internals) public var space: SpaceRule?
+    public var space: SpaceRule?
 
     /// Creates rules, with the defaults documented at the properties. ``Store/validate(_:in:migrate:)`` reports columns
     /// that the table does not have.
     public init(
         counters: Set<String> = [], editWins: Bool = false, formerColumns: [String: String] = [:],
         formerNames: [String] = [], removedColumns: Set<String> = [], priority: Int = 0,
-        columns: [String: ColumnRules] = [:]
+        columns: [String: ColumnRules] = [:], space: SpaceRule? = nil
     ) {
         self.counters = counters
         self.editWins = editWins
@@ -46,11 +46,6 @@ public struct SyncRules: Sendable, Hashable {
         self.removedColumns = removedColumns
         self.priority = priority
         self.columns = columns
-    }
-
-    /// Creates the rules of a table whose rows can be in a space.
-    @_spi(Internals) public init(space: SpaceRule) {
-        self.init()
         self.space = space
     }
 

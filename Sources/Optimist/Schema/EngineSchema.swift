@@ -137,7 +137,7 @@ enum EngineSchema {
     }
 
     /// Creates a view, unless the file has it in the same form.
-    private static func createView(
+    static func createView(
         _ name: String, in db: Database, beside definitions: [String: String], as selection: String
     ) throws {
         let sql = "CREATE VIEW \(name) AS \(selection)"

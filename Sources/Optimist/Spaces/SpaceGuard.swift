@@ -81,7 +81,7 @@ struct SpaceGuard {
         else { return nil }
         let isEdited = entry.isKnownToServer && entry.dirty & column.mask != 0
         let value = try isEdited ? entry.baseValue(of: column) : table.values(id)?["role"]
-        return value?.string.map { SpaceRole($0) }
+        return value?.string.map { SpaceRole(rawValue: $0) }
     }
 
     // MARK: - Members and invitations
@@ -104,7 +104,7 @@ struct SpaceGuard {
         guard let space = scope.space.flatMap(UUIDForm.bytes.stored) else { return }
         let roles = try String?.fetchAll(
             db.cachedStatement(sql: "SELECT role FROM optimist_member WHERE space = ?"), arguments: [space])
-        if roles.isEmpty || roles.contains(SpaceRole.owner.description) { return }
+        if roles.isEmpty || roles.contains(SpaceRole.owner.rawValue) { return }
         throw OptimistError(
             .lastOwner,
             "The space would have members, but no owner. Make another member an owner first. Nothing was written.")

@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 /// The space that a table's rows are in. Without a rule, the rows are in the person's own account.
-@_spi(Internals) public enum SpaceRule: Hashable, Sendable {
+public enum SpaceRule: Hashable, Sendable {
     /// A root table: the named column holds the space's id. Null: the person's own account.
     ///
     /// The app sets the column, which is nullable and does not refer to another table.
@@ -20,7 +20,7 @@
     /// The maximum number of foreign keys from a row to its root.
     static let maxSteps = 8
 
-    public init?(json: JSON) {
+    @_spi(Internals) public init?(json: JSON) {
         guard let object = json.object, object.count == 1 else { return nil }
         if let column = object["column"]?.string {
             self = .own(column)
@@ -31,7 +31,7 @@
         }
     }
 
-    public var json: JSON {
+    @_spi(Internals) public var json: JSON {
         switch self {
         case .own(let column): ["column": .string(column)]
         case .of(let parent): ["parent": .string(parent)]

@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import GRDB
+
+/// A space that the person uses: rows that several people share. Read from the view `optimist_spaces`.
+///
+/// ```swift
+/// @LiveQuery(Space.all().order(Column("name"))) var spaces: [Space]
+/// ```
+public struct Space: Codable, Sendable, Hashable, Identifiable, FetchableRecord, TableRecord {
+    public static let databaseTableName = "optimist_spaces"
+
+    public let id: UUID
+    /// The person's own name for the space. Other members do not see it.
+    public let name: String?
+    /// The person's role. Nil until the device has received it.
+    public let role: SpaceRole?
+    /// The id of the person's own ``SpaceMember``. Nil until the device has received it.
+    public let member: UUID?
+    /// The number of members that the device knows.
+    public let memberCount: Int
+    /// Whether the server has admitted this person. The person's rows in the space wait until then.
+    public let isJoined: Bool
+
+    /// Whether this person may write rows of the app in the space, as far as the device knows.
+    public var mayWrite: Bool { role?.mayWrite ?? !isJoined }
+}
+
+/// A member of a space. Read from the view `optimist_members`.
+public struct SpaceMember: Codable, Sendable, Hashable, Identifiable, FetchableRecord, TableRecord {
+    public static let databaseTableName = "optimist_members"
+
+    public let id: UUID
+    public let space: UUID
+    /// The name that the member chose. Nobody has verified it.
+    public let name: String?
+    public let role: SpaceRole?
+    /// Whether this is the person on this device.
+    public let isMe: Bool
+    /// The sync state of the row: see ``SyncedRecord``.
+    public let state: String?
+
+    /// The members of a space, by name.
+    public static func of(_ space: Space.ID) -> QueryInterfaceRequest<SpaceMember> {
+        filter(Column("space") == space).order(Column("name"), Column("id"))
+    }
+}
+
+/// An open invitation to a space. Read from the view `optimist_invitations`.
+public struct SpaceInvitation: Codable, Sendable, Hashable, Identifiable, FetchableRecord, TableRecord {
+    public static let databaseTableName = "optimist_invitations"
+
+    public let id: UUID
+    public let space: UUID
+    /// The role that it gives.
+    public let role: SpaceRole?
+    /// The space's name for people who preview the link.
+    public let label: String?
+    public let endsAt: Date?
+    /// How many people it admits.
+    public let uses: Int?
+    /// How many people it has admitted.
+    public let used: Int
+    /// The sync state of the row: see ``SyncedRecord``. The link works as soon as the invitation is `synced`.
+    public let state: String?
+    private let secret: Data?
+
+    /// The link to send to people. Nil on devices that did not make the invitation.
+    public var link: InvitationLink? { secret.flatMap { InvitationLink(space: space, secret: [UInt8]($0)) } }
+
+    /// The open invitations of a space, the last to end first.
+    public static func of(_ space: Space.ID) -> QueryInterfaceRequest<SpaceInvitation> {
+        filter(Column("space") == space).order(Column("endsAt").desc, Column("id"))
+    }
+}

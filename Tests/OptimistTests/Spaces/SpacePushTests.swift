@@ -1,0 +1,161 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import Testing
+
+@_spi(Internals) @testable import Optimist
+@_spi(Internals) @testable import OptimistWire
+
+/// Where the rows of a push go.
+@Suite(.timeLimit(.minutes(20)))
+struct SpacePushTests {
+    private let device: Device
+    private var store: Store { device.store }
+
+    init() throws { device = try ShoppingLists.device() }
+
+    private func accept(_ batch: PushBatch, seq: Int64 = 1) async throws {
+        _ = try await store.apply(batch.sent.map { _ in .accepted(seq: seq) }, of: batch)
+    }
+
+    @Test func `P1 a new space is a row of the person and a member row in the space, sent together`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        #expect(space.role == .owner && !space.isJoined && space.mayWrite)
+        let batch = try #require(try await device.next())
+        #expect(batch.push.rows.map(\.table) == ["optimist_space", "optimist_member"])
+        #expect(batch.push.rows.map(\.space) == [nil, space.id.wire])
+        #expect(batch.push.groups == [0..<2])
+        let member = try #require(batch.push.rows[1].change.created)
+        #expect(member.values["role"] == "owner" && member.values["space"] == .string(space.id.wire))
+        try await accept(batch)
+        #expect(try await store.read { try Space.fetchAll($0).map(\.isJoined) } == [true])
+    }
+
+    @Test func `P3 a row goes to the space of its root`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        try await accept(try #require(try await device.next()))
+        let (shared, mine) = (ShoppingList(title: "Groceries", space: space.id), ShoppingList(title: "Mine"))
+        try await store.write { db in
+            for list in [shared, mine] {
+                try list.insert(db)
+                try ShoppingItem(listID: list.id, title: "Milk").insert(db)
+            }
+        }
+        let batch = try #require(try await device.next())
+        let spaces = Dictionary(grouping: batch.push.rows, by: \.space).mapValues { $0.map(\.table) }
+        #expect(spaces == [nil: ["list", "item"], space.id.wire: ["list", "item"]])
+    }
+
+    @Test func `P2 a row stays where it was first sent, whatever its answer`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        try await accept(try #require(try await device.next()))
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        try await store.write { try list.insert($0) }
+        let first = try #require(try await device.next())
+        try await store.pushEnded(first)
+        let id = list.id.databaseValue
+        let scope = try await store.read { db in
+            try Int64.fetchOne(db, sql: "SELECT scope FROM optimist_remote WHERE id = ?", arguments: [id])
+        }
+        #expect(scope != nil && scope != Scope.personal)
+        try await store.write { try $0.execute(sql: "UPDATE list SET title = 'Food'") }
+        let second = try #require(try await device.next())
+        #expect(second.push.rows.map(\.space) == [space.id.wire])
+    }
+
+    @Test func `P5 a transaction over more than eight spaces is sent in parts`() async throws {
+        var spaces: [Space.ID] = []
+        for number in 0..<9 { spaces.append(try await store.createSpace(named: "\(number)", as: "Ann").id) }
+        while let batch = try await device.next() { try await accept(batch) }
+        let all = spaces
+        try await store.write { db in
+            for space in all { try ShoppingList(title: "List", space: space).insert(db) }
+        }
+        let first = try #require(try await device.next())
+        #expect(Set(first.push.rows.map(\.space)).count == RowSync.Limit.accountsInSet)
+        try await accept(first)
+        let second = try #require(try await device.next())
+        #expect(second.push.rows.count == 1)
+    }
+
+    @Test func `P16 rows of an app without spaces are sent as before`() async throws {
+        let phone = try Phone()
+        try await phone.store.write { try Todo(content: "Milk").insert($0) }
+        let batch = try #require(try await phone.store.nextPush(PushLimit()))
+        let call = PushCall(batch.push, account: "a1", schemaVersion: 1)
+        #expect(call.request.methodCalls.map { $0.arguments["accountId"] } == ["a1"])
+        let tables = try await phone.store.read { db in
+            try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE name GLOB 'optimist_member*'")
+        }
+        #expect(tables.isEmpty)
+    }
+
+    private func join() async throws -> (link: InvitationLink, batch: PushBatch, receipt: Receipt) {
+        let link = InvitationLink(space: UUID(), secret: .random())
+        let (space, receipt) = try await store.accept(link, as: "Bob")
+        #expect(!space.isJoined && space.id == link.space)
+        return (link, try #require(try await device.next()), receipt)
+    }
+
+    private func refuse(_ batch: PushBatch) async throws {
+        let refusal = RemotePush.Refusal(code: "invitationInvalid", message: "The invitation is not valid.")
+        _ = try await store.apply(
+            [.groupFailed(by: [batch.push.rows[1].name], current: nil), .rejected(refusal)], of: batch)
+    }
+
+    @Test func `P1 a link that the server does not know yet is tried for a day, then refused with its space`()
+        async throws
+    {
+        let (link, batch, receipt) = try await join()
+        #expect(batch.push.rows[1].change.created?.values["ticket"] == .string(link.secret.text))
+        try await refuse(batch)
+        #expect(try await store.rejections().isEmpty)
+        #expect(try await store.read { try Space.fetchCount($0) } == 1)
+        device.advance(25 * 3_600_000)
+        try await refuse(try #require(try await device.next()))
+        let rejections = try await store.rejections(awaiting: receipt)
+        #expect(rejections.map(\.code) == ["invitationInvalid"])
+        #expect(rejections.flatMap(\.dependents).map(\.table) == ["optimist_space"])
+        #expect(try await store.read { try Space.fetchCount($0) } == 0)
+    }
+
+    @Test func `P1 a second tap on a link changes nothing, and a second link replaces the first`() async throws {
+        let link = InvitationLink(space: UUID(), secret: .random())
+        _ = try await store.accept(link, as: "Bob")
+        _ = try await store.accept(link, as: "Bob")
+        #expect(try await store.read { try MemberRow.fetchCount($0) } == 1)
+        let other = InvitationLink(space: link.space, secret: .random())
+        _ = try await store.accept(other, as: "Bob")
+        #expect(try await store.read { try MemberRow.fetchAll($0).map(\.ticket) } == [other.secret.text])
+        #expect(try await store.read { try Space.fetchCount($0) } == 1)
+    }
+
+    @Test func `a link survives a URL and a code, and other texts are no links`() throws {
+        let link = InvitationLink(space: UUID(), secret: .random())
+        let url = link.url(at: try #require(URL(string: "https://example.org/app")))
+        #expect(url.absoluteString.hasPrefix("https://example.org/app/join#"))
+        #expect(InvitationLink(url) == link)
+        #expect(InvitationLink(code: link.code) == link)
+        #expect(link.code.utf8.count == 64)
+        #expect(!"\(link)".contains(link.secret.text))
+        for text in ["", "abc", String(link.code.dropLast()), link.code + "A"] {
+            #expect(InvitationLink(code: text) == nil)
+        }
+        #expect(InvitationLink(try #require(URL(string: "https://example.org/other#\(link.code)"))) == nil)
+    }
+
+    @Test func `P9 the secret of an invitation stays on the device that made it`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let invitation = try await store.invite(to: space.id, as: .reader, label: "Groceries")
+        let link = try #require(invitation.link)
+        let sent = try await device.next()?.push.rows.first { $0.table == "optimist_invitation" }
+        let values = try #require(sent?.change.created?.values)
+        #expect(values["hash"] == .string(link.secret.hash))
+        #expect(!values.description.contains(link.secret.text))
+        #expect(try await store.read { try SpaceInvitation.of(space.id).fetchAll($0).map(\.link) } == [link])
+        try await store.revoke(invitation.id)
+        #expect(try await store.read { try SpaceInvitation.fetchCount($0) } == 0)
+    }
+}
