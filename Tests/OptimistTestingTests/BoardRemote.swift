@@ -124,7 +124,7 @@ actor Board {
 extension RemotePush.Row {
     fileprivate var patch: RowPatch? {
         switch change {
-        case .create(let patch), .update(let patch): patch
+        case .create(let patch), .update(let patch), .move(_, let patch, _): patch
         case .delete: nil
         }
     }

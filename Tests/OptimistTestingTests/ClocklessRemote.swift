@@ -38,7 +38,7 @@ actor ClocklessBoard {
         var stored = notes[pushed.id] ?? Stored()
         let life =
             switch pushed.change {
-            case .create(let patch), .update(let patch): patch.generation ?? 1
+            case .create(let patch), .update(let patch), .move(_, let patch, _): patch.generation ?? 1
             case .delete(let tombstone): tombstone.generation
             }
         if life < stored.generation {

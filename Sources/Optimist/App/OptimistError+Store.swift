@@ -43,6 +43,8 @@ extension OptimistError.Code {
     public static let lastOwner = Self("lastOwner")
     /// A row would refer to a row of another space. Nothing was written.
     public static let crossesSpaces = Self("crossesSpaces")
+    /// More rows than the server accepts together would move to another space. Nothing was written.
+    public static let tooManyToMove = Self("tooManyToMove")
     /// The rejection no longer exists.
     public static let unknownRejection = Self("unknownRejection")
     /// The server refused a deletion, so no record can be written in its place. Nothing was written.

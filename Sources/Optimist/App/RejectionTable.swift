@@ -21,6 +21,8 @@ struct RejectionTable {
         _ ref: RowRef, _ kind: SentRow.Kind, _ refusal: RemotePush.Refusal, mine: JSONObject, server: JSONObject?,
         at milliseconds: Int64, bundle: Int64? = nil
     ) throws -> Int64 {
+        // A move is an edit.
+        let kind = kind == .move ? .update : kind
         let present = try Int64.fetchOne(
             db,
             sql: """

@@ -332,8 +332,8 @@ public final class Store: Sendable {
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
             let spaceWrites = capture.spaceWrites
             if !spaceWrites.isEmpty {
-                var spaceGuard = try SpaceGuard(layouts, db)
-                try spaceGuard.check(spaceWrites)
+                var spaceGuard = try SpaceGuard(spaceWrites, layouts, db)
+                try spaceGuard.check()
             }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote

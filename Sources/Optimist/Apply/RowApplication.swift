@@ -123,6 +123,7 @@ struct RowApplication: RowWork {
         try door.entries.writeFresh()
         var before = try door.entries.entry(row.ref) ?? RowEntry(ref: row.ref)
         if before.remote.scope != row.scope, let placement = try meet(row, elsewhere: &before) { return placement }
+        if let destination = try destination(of: row, from: before) { return try follow(destination, before, in: table) }
         var entry = before
         entry.remote.hear(in: row.scope)
         let rendering =
@@ -161,6 +162,26 @@ struct RowApplication: RowWork {
             return nil
         default: return .shown
         }
+    }
+
+    /// Where a row goes on that leaves its scope. Nil if it does not leave, or leaves for an account that the person does
+    /// not use.
+    private func destination(of row: ReceivedRow, from entry: RowEntry) throws -> MoveDestination? {
+        guard case .deleted(let tombstone) = row.content, let told = tombstone.movedTo, entry.generation != 0,
+            entry.remote.scope == row.scope, tombstone.generation > entry.remote.generation
+        else { return nil }
+        return try MoveDestination(told, in: door.db)
+    }
+
+    private mutating func follow(_ destination: MoveDestination, _ before: RowEntry, in table: AppTable) throws
+        -> Placement
+    {
+        var entry = before
+        let rendering = entry.rebase(
+            to: destination.scope, life: destination.generation, movedAt: destination.clock,
+            anchor: table.layout.anchor, device: device, in: table.layout)
+        try door.pass(Passage(before: before, entry: entry, rendering: rendering))
+        return .shown
     }
 
     private func mustWait(_ row: ReceivedRow) throws -> Bool {

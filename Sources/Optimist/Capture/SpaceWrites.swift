@@ -18,6 +18,8 @@ struct SpaceWrites: Equatable, Sendable {
     private(set) var moved: Set<RowRef> = []
     /// The rows of tables in which each row is looked at.
     private(set) var rows: Set<RowRef> = []
+    /// The member rows that were owners before the transaction changed or deleted them.
+    private(set) var formerOwners: Set<RowRef> = []
 
     var isEmpty: Bool { anchors.isEmpty && rows.isEmpty }
 
@@ -30,6 +32,9 @@ struct SpaceWrites: Equatable, Sendable {
         let ref = RowRef(table: row.table, id: id)
         if let present, let former, present != former { moved.insert(ref) }
         if table.isLookedAt { rows.insert(ref) }
+        if let place = table.rolePlace, row.former(at: place)?.databaseValue == SpaceRole.owner.databaseValue {
+            formerOwners.insert(ref)
+        }
     }
 }
 
@@ -40,6 +45,8 @@ struct SharedTables: Sendable {
         let place: Int
         /// Whether the rule for a write depends on the row, not only on its space.
         let isLookedAt: Bool
+        /// The place of a member's role. Nil in other tables.
+        let rolePlace: Int?
     }
 
     private var tables: [Int64: Table] = [:]
@@ -51,8 +58,10 @@ struct SharedTables: Sendable {
                 let place = layout.columns.firstIndex(where: { $0.name == rule.column })
             else { continue }
             let others = layout.columns.filter { $0.name != rule.column && shared.contains($0.reference?.table ?? "") }
+            let isMember = layout.name == MemberRow.databaseTableName
             tables[layout.number] = Table(
-                place: place, isLookedAt: SpaceTables.contain(layout.name) || !others.isEmpty)
+                place: place, isLookedAt: SpaceTables.contain(layout.name) || !others.isEmpty,
+                rolePlace: isMember ? layout.columns.firstIndex { $0.name == "role" } : nil)
         }
     }
 

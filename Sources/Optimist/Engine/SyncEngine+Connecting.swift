@@ -22,6 +22,7 @@ extension SyncEngine {
         if let install = try await session?.installID() ?? installID { try await store.recognise(install: install) }
         try await store.bind(to: present.id, as: person) { [remote] in remote.signInState }
         try await store.note(remote.guarantees)
+        if let own = present.ownAccount { try await store.note(ownAccount: own) }
         if let schema = present.schema { try await store.check(against: schema) }
         if let served = present.tables { try await store.skip(tablesBut: served) }
         try Task.checkCancellation()

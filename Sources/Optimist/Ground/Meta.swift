@@ -9,6 +9,8 @@ enum Meta {
         case version, node, push, stampCeiling, lastSync
         /// The file's owner and other accounts: see ``FileOwner``.
         case account, owner, visitor, accountDeleted
+        /// The id of the person's own account, as the destinations of moved rows name it.
+        case ownAccount
         /// The installation that last synced the file.
         case install
         /// The number of the push under way, or null.

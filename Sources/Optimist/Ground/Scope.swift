@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// An account whose rows the file has: a row of `optimist_scope`. Each account has its own order of transactions.
 struct Scope: Equatable, Sendable {
@@ -83,5 +83,11 @@ extension Scope {
         guard let id = UUIDForm.bytes.stored(space) else { return nil }
         return try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT number FROM optimist_scope WHERE space = ?"), arguments: [id])
+    }
+
+    /// The number of the scope of an account. Nil if the person does not use the account.
+    static func number(ofAccount account: String, in db: Database) throws -> Int64? {
+        if let space = SpaceAccount.space(of: account) { return try number(ofSpace: space, in: db) }
+        return try Meta.string(.ownAccount, in: db) == account ? personal : nil
     }
 }

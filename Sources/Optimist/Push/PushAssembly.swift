@@ -10,6 +10,8 @@ struct PushAssembly {
         let layout: TableLayout
         /// Where the row belongs.
         var scope = Scope(number: Scope.personal)
+        /// Set if the row moves: where the server has it.
+        var source: Scope?
         /// Values of columns that only newer apps know. A new life carries them too (L1).
         var unknown = RowPatch()
     }
@@ -89,7 +91,8 @@ struct PushAssembly {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)
         guard let id = layout.idForm.wire(entry.ref.id) else { return }
         let isPart = entry.isKnownToServer && !entry.isRestored && !entry.wasDeletedUnseen
-        let kind: SentRow.Kind = !entry.isAlive ? .delete : isPart ? .update : .create
+        let kind: SentRow.Kind =
+            !entry.isAlive ? .delete : unsent.source != nil ? .move : isPart ? .update : .create
         let columns = kind == .delete ? [] : layout.columns(in: entry.dirty)
         let totals = entry.pushedTotals(of: columns)
         let patch = JSONObject(
@@ -102,6 +105,8 @@ struct PushAssembly {
         let change: RemotePush.Row.Change =
             if kind == .delete {
                 .delete(self.deletion(entry, at: deletion, in: layout))
+            } else if let source = unsent.source {
+                .move(from: source.space, self.moved(patch, totals, of: unsent, columns), isWhole: !isPart)
             } else if entry.isRestored {
                 .create(restored(patch, totals, of: unsent))
             } else {
@@ -112,7 +117,8 @@ struct PushAssembly {
         rows.append(RemotePush.Row(table: layout.name, id: id, change: change, space: unsent.scope.space))
         sent.append(
             SentRow(
-                ref: entry.ref, scope: unsent.scope.number, kind: kind, generation: entry.generation, mask: entry.dirty,
+                ref: entry.ref, scope: unsent.scope.number, source: unsent.source?.number, kind: kind,
+                generation: entry.generation, mask: entry.dirty,
                 lifeStamp: entry.lifeStamp, deletion: deletion,
                 clocks: Dictionary(
                     uniqueKeysWithValues: layout.columns(in: entry.dirty).map {
@@ -125,6 +131,14 @@ struct PushAssembly {
         var tombstone = Tombstone(generation: entry.generation, clock: clock)
         tombstone.read = entry.readBeforeEnd(in: layout)
         return tombstone
+    }
+
+    private func moved(
+        _ values: JSONObject, _ totals: [String: [CounterTotal]], of unsent: Unsent, _ columns: [TableLayout.Column]
+    ) -> RowPatch {
+        if unsent.entry.isRestored { return restored(values, totals, of: unsent) }
+        let all = JSONObject(values.members + unsent.unknown.values.members)
+        return patch(unsent.entry, all, totals, read: unsent.entry.read(columns))
     }
 
     /// A lost row as a new one, with its original clocks. Sums of unknown counters are left out, because they belong to
@@ -145,6 +159,15 @@ struct PushAssembly {
         _ kind: SentRow.Kind, _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]],
         read: ColumnClocks
     ) -> RemotePush.Row.Change {
+        // A device that creates a row in its first life has not read it.
+        let hasRead = kind == .update || entry.generation > 1
+        let patch = patch(entry, values, totals, read: hasRead ? read : nil)
+        return kind == .create ? .create(patch) : .update(patch)
+    }
+
+    private func patch(
+        _ entry: RowEntry, _ values: JSONObject, _ totals: [String: [CounterTotal]], read: ColumnClocks?
+    ) -> RowPatch {
         let common = WriteClock(stamp: entry.lifeStamp, device: device)
         var clocks = ColumnClocks(common: common)
         for (name, _) in values {
@@ -152,9 +175,8 @@ struct PushAssembly {
             if clock != common { clocks.exceptions[name] = clock }
         }
         var patch = RowPatch(generation: entry.generation, clocks: clocks, values: values)
-        // A device that creates a row in its first life has not read it.
-        if kind == .update || entry.generation > 1 { patch.read = read }
-        return kind == .create ? .create(patch) : .update(patch)
+        patch.read = read
+        return patch
     }
 
     private func clock(of column: String, _ entry: RowEntry, _ totals: [String: [CounterTotal]]) -> WriteClock {

@@ -95,10 +95,23 @@ struct PushResults {
     func settle(_ sent: SentRow, _ verdict: RemotePush.Verdict) throws -> (passage: Passage, outcome: Outcome)? {
         guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return nil }
         var entry = before
+        if let destination = try destination(verdict), before.remote.scope == sent.source ?? sent.scope {
+            entry.local?.takeBack(sent)
+            let rendering = entry.rebase(
+                to: destination.scope, life: destination.generation, movedAt: destination.clock,
+                anchor: table.layout.anchor, device: batch.push.device, in: table.layout)
+            return (Passage(before: before, entry: entry, rendering: rendering), Outcome(isUndecided: true))
+        }
         let (rendering, outcome) = entry.settle(
             sent, verdict, push: batch.push.number, device: batch.push.device, in: table.layout)
         let passage = Passage(before: before, entry: entry, rendering: rendering, overwritten: outcome.overwritten)
         return (passage, outcome)
+    }
+
+    /// Where a row is that this person can still use, if the answer says that it has moved.
+    private func destination(_ verdict: RemotePush.Verdict) throws -> MoveDestination? {
+        guard case .gone(_, let tombstone?) = verdict else { return nil }
+        return try tombstone.movedTo.flatMap { try MoveDestination($0, in: door.db) }
     }
 
     /// Passes a row, or sets aside the server's version. Returns the row's entry.

@@ -53,7 +53,7 @@ extension Store {
             if self.capture.launchOrigin == nil { try LaunchOrigin(db).move() }
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
             let tables = AppTables(self.layouts, db)
-            var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
+            var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, self.layouts, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
             // Units that must wait are postponed, and do not hold up the units behind them.
@@ -64,8 +64,12 @@ extension Store {
                 for unit in units {
                     let unsent = try reading.unsent(unit)
                     if try owners.holdUp(unsent) { continue }
-                    guard assembly.add(unsent) else { break }
+                    // Moved rows take others along, which may be in further units.
+                    let isMove = unsent.contains { $0.source != nil }
+                    if isMove, !assembly.rows.isEmpty { break }
+                    guard assembly.add(isMove ? try reading.withRowsBelow(unsent) : unsent) else { break }
                     owners.sent(unsent)
+                    if isMove { break }
                 }
             }
             if owners.heldCount > 0 { try GroupCycles(try RowEntryTable(db), tables).unite() }
@@ -128,9 +132,12 @@ private struct UnitReading {
     /// The rows that are to be sent to another scope than the noted one.
     private var unplaced: Set<RowRef> = []
 
-    init(entries: RowEntryTable, tables: AppTables, now: Int64) {
+    private let below: RowsBelow
+
+    init(entries: RowEntryTable, tables: AppTables, _ layouts: [TableLayout], now: Int64) {
         self.entries = entries
         self.tables = tables
+        below = RowsBelow(tables, ReferenceGraph(layouts))
         self.now = now
         homes = RowHomes(tables, entries)
     }
@@ -154,20 +161,50 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            guard case .scope(let scope) = try homes.home(of: entry, values, in: table.layout) else {
+            guard case .scope(let scope) = try homes.destination(of: entry, values, in: table.layout) else {
                 try hold(entry, .unknownSpace)
                 return nil
             }
-            if scope.number != entry.remote.scope { unplaced.insert(entry.ref) }
+            let isElsewhere = scope.number != entry.remote.scope
+            if isElsewhere, !entry.isPlaced { unplaced.insert(entry.ref) }
             guard let values else {
                 return PushAssembly.Unsent(entry: entry, values: [:], layout: table.layout, scope: scope)
             }
             let goesWhole = (entry.generation > 1 && !entry.isKnownToServer) || entry.isRestored
             return PushAssembly.Unsent(
                 entry: try entries.counting(entry), values: values, layout: table.layout, scope: scope,
+                source: isElsewhere && entry.isPlaced ? try homes.scope(entry.remote.scope) : nil,
                 unknown: goesWhole
                     ? try UnknownColumns(table.db).patch(at: entry.ref, in: table.layout) : RowPatch())
         }
+    }
+
+    /// A unit whose moved rows take along the rows below them. Rows of other units go without their unsent edits, which
+    /// follow them (P4).
+    mutating func withRowsBelow(_ unit: [PushAssembly.Unsent]) throws -> [PushAssembly.Unsent] {
+        var all = unit
+        var places = Dictionary(unit.enumerated().map { ($1.entry.ref, $0) }, uniquingKeysWith: { $1 })
+        for moved in unit {
+            guard let source = moved.source else { continue }
+            for child in try below.rows(below: moved.entry.ref) {
+                if let place = places[child.ref] {
+                    guard all[place].source == nil, all[place].entry.isPlaced,
+                        all[place].entry.remote.scope == source.number
+                    else { continue }
+                    (all[place].scope, all[place].source) = (moved.scope, source)
+                } else if var entry = try entries.entry(child.ref), entry.remote.isAlive,
+                    entry.remote.scope == source.number
+                {
+                    entry.becomeClean()
+                    entry.generation = entry.remote.generation
+                    places[child.ref] = all.count
+                    all.append(
+                        PushAssembly.Unsent(
+                            entry: entry, values: [:], layout: child.table.layout, scope: moved.scope, source: source))
+                }
+            }
+        }
+        return all
     }
 
     /// Forgets a row that left the app's table, for example in the cascade of a received deletion.

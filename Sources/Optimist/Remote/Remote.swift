@@ -112,6 +112,9 @@ public struct RemoteAccount: Sendable, Hashable {
     /// Identifies the server and the account, and is the same at every connection. A database file is bound to the
     /// first account that it syncs with.
     public var id: String
+    /// The id of the person's own account, as the destination of a moved row names it. Default: nil, if rows do not
+    /// move.
+    public var ownAccount: String?
     /// The cursor that an empty device starts from.
     public var initialCursor: String
     /// The remote's tables. The engine requests only these, and deletions do not wait for rows of other tables. Nil,

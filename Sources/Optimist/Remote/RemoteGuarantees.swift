@@ -57,4 +57,10 @@ extension Store {
         if try await read({ try Meta.guarantees(in: $0) }) == guarantees { return }
         try await apply { db in try Meta.set(guarantees, in: db) }
     }
+
+    /// Stores the id of the person's own account.
+    func note(ownAccount account: String) async throws {
+        if try await read({ try Meta.string(.ownAccount, in: $0) }) == account { return }
+        try await apply { db in try Meta.set(.ownAccount, to: account, in: db) }
+    }
 }

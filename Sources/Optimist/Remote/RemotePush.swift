@@ -52,6 +52,9 @@ extension RemotePush {
             case update(RowPatch)
             /// Delete the row.
             case delete(Tombstone)
+            /// Merge these columns into the row, and move it from this space to the row's space. Nil: from the person's
+            /// own account. If the patch is the full row, the source may lack the row.
+            case move(from: String?, RowPatch, isWhole: Bool)
         }
 
         /// Creates a row.

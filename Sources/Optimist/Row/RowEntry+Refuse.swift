@@ -59,7 +59,7 @@ extension RowEntry {
             switch sentRow.kind {
             case .create: undoCreate(sentRow, refusal, in: layout)
             case .delete: undoDelete(refusal, in: layout)
-            case .update: undoUpdate(sentRow, refusal, in: layout)
+            case .update, .move: undoUpdate(sentRow, refusal, in: layout)
             }
         outcome.news.settled |= settled
         return outcome

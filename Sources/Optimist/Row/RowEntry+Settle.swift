@@ -18,6 +18,7 @@ extension RowEntry {
     mutating func settle(
         _ sent: SentRow, _ verdict: RemotePush.Verdict, push: Int64, device: String, in layout: TableLayout
     ) -> (rendering: Rendering, outcome: Outcome) {
+        let sent = following(sent, verdict)
         let before = self
         let outcome = apply(verdict, to: sent, push: push, device: device, in: layout)
         // A row removed during its push is in the server's life.

@@ -4,13 +4,15 @@ import OptimistWire
 
 /// The clocks and values that a push sent for one row. In memory only, while the push is in flight.
 struct SentRow: Sendable, Equatable {
-    enum Kind: String, Sendable { case create, update, delete }
+    enum Kind: String, Sendable { case create, update, delete, move }
 
     let ref: RowRef
-    /// The number of the ``Scope`` that the row was sent to.
+    /// The number of the ``Scope`` that the row was sent to. For a move, the destination.
     var scope = Scope.personal
+    /// For a move: the number of the scope that the row leaves.
+    var source: Int64?
     let kind: Kind
-    let generation: Int
+    var generation: Int
     /// Mask of the sent columns and, for a create or a delete, the life.
     let mask: Int64
     let lifeStamp: Stamp

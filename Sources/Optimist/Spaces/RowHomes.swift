@@ -11,8 +11,8 @@ enum RowHome: Equatable {
 
 /// Finds the homes of rows within one transaction (P3).
 ///
-/// The home of a row that the server has, or may have, is where the device sent it or received it from. A new row is in
-/// the space of its root: see ``SpaceRule``.
+/// The home of a row that the server has, or may have, is where the device sent it or received it from, unless an unsent
+/// edit moves the row or a row above it. A new row is in the space of its root: see ``SpaceRule``.
 struct RowHomes {
     private let tables: AppTables
     private let entries: RowEntryTable
@@ -30,35 +30,52 @@ struct RowHomes {
         switch layout.rules.space {
         case nil: return .scope(try scope(Scope.personal))
         case .own(let column): return try home(inSpace: values[column]?.string)
-        case .of(let column):
-            guard let key = layout[column: column], let parent = tables.owner(by: key, values[column]) else {
-                return .scope(try scope(Scope.personal))
-            }
+        case .of:
+            guard let parent = parent(of: values, in: layout) else { return .scope(try scope(Scope.personal)) }
             return try home(of: parent)
         }
     }
 
+    /// Where to send a row. A row that the server has goes elsewhere only if the user moved this very row, because the
+    /// rows below a moved row go along with it.
+    ///
     /// - Parameter values: The columns of the row, or nil for a deleted one.
-    mutating func home(of entry: RowEntry, _ values: JSONObject?, in layout: TableLayout) throws -> RowHome {
-        guard layout.rules.space != nil, !entry.isPlaced, let values else {
+    mutating func destination(of entry: RowEntry, _ values: JSONObject?, in layout: TableLayout) throws -> RowHome {
+        guard layout.rules.space != nil, let values, !entry.isPlaced || entry.isMoved(by: layout.anchor) else {
             return .scope(try scope(entry.remote.scope))
         }
         return try target(of: values, in: layout)
     }
 
+    /// Where a row will be when everything unsent is sent.
     mutating func home(of ref: RowRef) throws -> RowHome {
         if let home = known[ref] { return home }
-        guard let table = tables[ref.table] else { return .unknown(.parentUnknown) }
-        let home: RowHome
-        if let entry = try entries.entry(ref), entry.isPlaced {
-            home = .scope(try scope(entry.remote.scope))
-        } else if let values = try table.values(ref.id) {
-            home = try target(of: values, in: table.layout)
-        } else {
-            home = .unknown(.parentUnknown)
-        }
+        let home = try find(ref)
         known[ref] = home
         return home
+    }
+
+    private mutating func find(_ ref: RowRef) throws -> RowHome {
+        guard let table = tables[ref.table] else { return .unknown(.parentUnknown) }
+        let entry = try entries.entry(ref)
+        guard let values = try table.values(ref.id) else {
+            guard let entry, entry.isPlaced else { return .unknown(.parentUnknown) }
+            return .scope(try scope(entry.remote.scope))
+        }
+        guard let entry, entry.isPlaced, !entry.isMoved(by: table.layout.anchor) else {
+            return try target(of: values, in: table.layout)
+        }
+        let here = RowHome.scope(try scope(entry.remote.scope))
+        // A row above may move, and takes along the rows that are where it is.
+        guard let parent = parent(of: values, in: table.layout), let above = try entries.entry(parent),
+            above.isPlaced, above.remote.scope == entry.remote.scope
+        else { return here }
+        return try home(of: parent)
+    }
+
+    private func parent(of values: JSONObject, in layout: TableLayout) -> RowRef? {
+        guard case .of(let column) = layout.rules.space, let key = layout[column: column] else { return nil }
+        return tables.owner(by: key, values[column])
     }
 
     mutating func home(inSpace space: String?) throws -> RowHome {
@@ -67,7 +84,7 @@ struct RowHomes {
         return .scope(try scope(number))
     }
 
-    private mutating func scope(_ number: Int64) throws -> Scope {
+    mutating func scope(_ number: Int64) throws -> Scope {
         if let scope = scopes[number] { return scope }
         let scope = number == Scope.personal ? Scope(number: number) : try Scope.fetch(number, in: entries.db)
         scopes[number] = scope
@@ -78,6 +95,11 @@ struct RowHomes {
 extension RowEntry {
     /// Whether the server has the row, or may have it, so that only a move changes where it is.
     var isPlaced: Bool { remote.generation > 0 || sent & TableLayout.lifeMask != 0 }
+}
+
+extension TableLayout {
+    /// The column that decides about a row's space. Nil if the table's rows are in the person's own account.
+    var anchor: Column? { rules.space.flatMap { self[column: $0.column] } }
 }
 
 extension DeferralReason {

@@ -10,13 +10,15 @@ import OptimistCore
 /// nothing.
 struct SpaceGuard {
     private let db: Database
+    private let writes: SpaceWrites
     private let layouts: [TableLayout]
     private let tables: AppTables
     private let entries: RowEntryTable
     private var homes: RowHomes
     private var roles: [Int64: SpaceRole?] = [:]
 
-    init(_ layouts: [TableLayout], _ db: Database) throws {
+    init(_ writes: SpaceWrites, _ layouts: [TableLayout], _ db: Database) throws {
+        self.writes = writes
         self.db = db
         self.layouts = layouts
         tables = AppTables(layouts, db)
@@ -25,8 +27,13 @@ struct SpaceGuard {
         try Scope.followSpaces(layouts, in: db)
     }
 
-    /// - Throws: `OptimistError` with code `unknownSpace`, `readOnlySpace`, `notOwner`, `lastOwner` or `crossesSpaces`.
-    mutating func check(_ writes: SpaceWrites) throws {
+    /// - Throws: `OptimistError` with code `unknownSpace`, `readOnlySpace`, `notOwner`, `lastOwner`, `crossesSpaces` or
+    ///   `tooManyToMove`.
+    mutating func check() throws {
+        if !writes.moved.isEmpty {
+            var relocation = Relocation(layouts, tables, homes)
+            try relocation.settle(writes.moved)
+        }
         for anchor in writes.anchors {
             guard let table = tables[anchor.table], let scope = try scope(at: anchor.value, in: table.layout),
                 !SpaceTables.contain(table.layout.name)
@@ -76,9 +83,11 @@ struct SpaceGuard {
 
     private func ownRole(in scope: Scope) throws -> SpaceRole? {
         guard let table = tables[MemberRow.databaseTableName], let column = table.layout[column: "role"],
-            let id = scope.member.flatMap(table.layout.idForm.stored),
-            let entry = try entries.entry(RowRef(table: table.layout.number, id: id))
+            let id = scope.member.flatMap(table.layout.idForm.stored)
         else { return nil }
+        let ref = RowRef(table: table.layout.number, id: id)
+        if writes.formerOwners.contains(ref) { return .owner }
+        guard let entry = try entries.entry(ref) else { return nil }
         let isEdited = entry.isKnownToServer && entry.dirty & column.mask != 0
         let value = try isEdited ? entry.baseValue(of: column) : table.values(id)?["role"]
         return value?.string.map { SpaceRole(rawValue: $0) }
@@ -89,10 +98,11 @@ struct SpaceGuard {
     private mutating func checkMembership(_ ref: RowRef, in table: AppTable) throws {
         guard let entry = try entries.entry(ref), entry.isPending else { return }
         let values = try table.values(ref.id)
-        guard case .scope(let scope) = try homes.home(of: entry, values, in: table.layout),
+        guard case .scope(let scope) = try homes.destination(of: entry, values, in: table.layout),
             scope.number != Scope.personal, let role = try role(in: scope)
         else { return }
-        if role == .owner { return try requireAnOwner(in: scope) }
+        if writes.formerOwners.contains(ref) { try requireAnOwner(in: scope) }
+        if role == .owner { return }
         let isOwn = table.layout.name == MemberRow.databaseTableName && table.layout.idForm.wire(ref.id) == scope.member
         let changesRole = entry.isAlive && entry.isKnownToServer && entry.isEdited("role", in: table.layout)
         if isOwn, !changesRole { return }

@@ -37,24 +37,24 @@ enum SpaceTables {
     /// The queries of the views that apps read.
     static let views = [
         Space.databaseTableName: """
-            SELECT s.id AS id, s.name AS name, m.role AS role, o.member AS member,
-            (SELECT count(*) FROM optimist_member x WHERE x.space = s.id) AS memberCount,
-            EXISTS (SELECT 1 FROM optimist_remote r JOIN optimist_table t ON t.number = r.tbl
-            WHERE t.name = 'optimist_member' AND r.id = o.member AND r.generation & 1) AS isJoined
-            FROM optimist_space s LEFT JOIN optimist_scope o ON o.space = s.id
-            LEFT JOIN optimist_member m ON m.id = o.member
-            """,
+        SELECT s.id AS id, s.name AS name, m.role AS role, o.member AS member,
+        (SELECT count(*) FROM optimist_member x WHERE x.space = s.id) AS memberCount,
+        EXISTS (SELECT 1 FROM optimist_remote r JOIN optimist_table t ON t.number = r.tbl
+        WHERE t.name = 'optimist_member' AND r.id = o.member AND r.generation & 1) AS isJoined
+        FROM optimist_space s LEFT JOIN optimist_scope o ON o.space = s.id
+        LEFT JOIN optimist_member m ON m.id = o.member
+        """,
         SpaceMember.databaseTableName: """
-            SELECT m.id AS id, m.space AS space, m.name AS name, m.role AS role, m.id IS o.member AS isMe,
-            t.state AS state FROM optimist_member m LEFT JOIN optimist_scope o ON o.space = m.space
-            LEFT JOIN optimist_state_optimist_member t ON t.id = m.id
-            """,
+        SELECT m.id AS id, m.space AS space, m.name AS name, m.role AS role, m.id IS o.member AS isMe,
+        t.state AS state FROM optimist_member m LEFT JOIN optimist_scope o ON o.space = m.space
+        LEFT JOIN optimist_state_optimist_member t ON t.id = m.id
+        """,
         SpaceInvitation.databaseTableName: """
-            SELECT i.id AS id, i.space AS space, i.role AS role, i.label AS label, i.endsAt AS endsAt,
-            i.uses AS uses, coalesce(i.used, 0) AS used, p.secret AS secret, t.state AS state
-            FROM optimist_invitation i LEFT JOIN optimist_secret p ON p.invitation = i.id
-            LEFT JOIN optimist_state_optimist_invitation t ON t.id = i.id
-            """,
+        SELECT i.id AS id, i.space AS space, i.role AS role, i.label AS label, i.endsAt AS endsAt,
+        i.uses AS uses, coalesce(i.used, 0) AS used, p.secret AS secret, t.state AS state
+        FROM optimist_invitation i LEFT JOIN optimist_secret p ON p.invitation = i.id
+        LEFT JOIN optimist_state_optimist_invitation t ON t.id = i.id
+        """,
     ]
 }
 

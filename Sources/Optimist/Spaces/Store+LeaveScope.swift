@@ -84,11 +84,22 @@ private struct SpacePurge {
             guard let entry = try door.entries.entry(ref) else { continue }
             if try isInside(ref) {
                 rows.inside.append(entry)
-            } else if try parents(of: ref).contains(where: isInside) {
+            } else if try isMoved(entry) {
                 rows.moved.append(entry)
             }
         }
         return rows
+    }
+
+    /// Whether the user has moved a row of another scope into the space, or below a row of the space.
+    private func isMoved(_ entry: RowEntry) throws -> Bool {
+        if try namesSpace(entry.ref) { return true }
+        return try parents(of: entry.ref).contains(where: isInside)
+    }
+
+    private func namesSpace(_ ref: RowRef) throws -> Bool {
+        guard let table = door.tables[ref.table], case .own(let column) = table.layout.rules.space else { return false }
+        return try table.values(ref.id)?[column]?.string == scope.space
     }
 
     /// A row is where the server has it, or else where its parent is.
@@ -96,8 +107,7 @@ private struct SpacePurge {
         let remote = try door.entries.entry(ref)?.remote ?? RemoteRow()
         if remote.generation > 0 || remote.scope != Scope.personal { return remote.scope == scope.number }
         if let parent = try parent(of: ref) { return try isInside(parent) }
-        guard let table = door.tables[ref.table], case .own(let column) = table.layout.rules.space else { return false }
-        return try table.values(ref.id)?[column]?.string == scope.space
+        return try namesSpace(ref)
     }
 
     /// The row that decides the row's space. Nil for a root row, and for a row without its parent.
@@ -134,8 +144,9 @@ private struct SpacePurge {
     private mutating func bringBack(_ entry: RowEntry, _ refusal: RemotePush.Refusal) throws {
         guard let table = door.tables[entry.ref.table], let values = try table.values(entry.ref.id) else { return }
         let columns = try table.layout.columns.filter { column in
-            entry.isEdited(column)
-                ? try door.tables.owner(by: column, values[column.name]).map(isInside) ?? false : false
+            guard entry.isEdited(column) else { return false }
+            if .own(column.name) == table.layout.rules.space { return try namesSpace(entry.ref) }
+            return try door.tables.owner(by: column, values[column.name]).map(isInside) ?? false
         }
         if columns.isEmpty { return }
         let mine = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })

@@ -150,7 +150,7 @@ struct ConformanceDevice {
 extension RemotePush.Row {
     fileprivate var life: Int {
         switch change {
-        case .create(let patch), .update(let patch): patch.generation ?? 1
+        case .create(let patch), .update(let patch), .move(_, let patch, _): patch.generation ?? 1
         case .delete(let tombstone): tombstone.generation
         }
     }

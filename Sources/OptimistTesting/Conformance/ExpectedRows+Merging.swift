@@ -25,7 +25,7 @@ extension ExpectedRows {
         let pushed = drawn.row
         switch pushed.change {
         case .delete(let tombstone): return MergeRow(generation: tombstone.generation, deletion: tombstone.clock)
-        case .create(let patch), .update(let patch):
+        case .create(let patch), .update(let patch), .move(_, let patch, _):
             var row = MergeRow(generation: patch.generation ?? 1)
             for (column, value) in patch.values {
                 guard let sent = patch.clocks?[column] else { continue }

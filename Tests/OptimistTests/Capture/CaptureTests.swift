@@ -86,7 +86,7 @@ struct CaptureTests {
         func value(_ patch: RowPatch) -> String { patch.values[column].map { $0.string ?? "null" } ?? "nothing" }
         return switch change {
         case .create(let patch): "create \(value(patch))"
-        case .update(let patch): "update \(value(patch))"
+        case .update(let patch), .move(_, let patch, _): "update \(value(patch))"
         case .delete: "delete"
         }
     }

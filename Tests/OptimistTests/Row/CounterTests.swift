@@ -225,7 +225,7 @@ struct CounterTests {
         let batch = try #require(try await device.next())
         let likes = batch.push.rows.map { row -> JSON? in
             switch row.change {
-            case .create(let patch), .update(let patch): patch.values["likes"]
+            case .create(let patch), .update(let patch), .move(_, let patch, _): patch.values["likes"]
             case .delete: nil
             }
         }

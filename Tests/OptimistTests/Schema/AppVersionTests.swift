@@ -18,7 +18,7 @@ struct AppVersionTests {
 
     func patch(_ device: Device) async throws -> RowPatch? {
         switch try await device.next()?.push.rows.first?.change {
-        case .create(let patch), .update(let patch): patch
+        case .create(let patch), .update(let patch), .move(_, let patch, _): patch
         default: nil
         }
     }

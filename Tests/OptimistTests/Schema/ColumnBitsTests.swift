@@ -48,7 +48,7 @@ struct ColumnBitsTests {
         let batch = try #require(try await device.next())
         try await device.store.apply([.accepted(seq: batch.push.number)], of: batch)
         switch batch.push.rows.first?.change {
-        case .create(let patch), .update(let patch): return patch.values
+        case .create(let patch), .update(let patch), .move(_, let patch, _): return patch.values
         default: return [:]
         }
     }

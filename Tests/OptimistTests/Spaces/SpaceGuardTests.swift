@@ -70,7 +70,9 @@ struct SpaceGuardTests {
         await #expect(throws: OptimistError.self) { try await store.remove(other) }
         await #expect(throws: OptimistError.self) { try await store.invite(to: space, label: "Groceries") }
         #expect(
-            await refusal { try $0.execute(sql: "UPDATE optimist_member SET name = 'Me' WHERE id = ?", arguments: [me]) }
+            await refusal {
+                try $0.execute(sql: "UPDATE optimist_member SET name = 'Me' WHERE id = ?", arguments: [me])
+            }
                 == nil)
         try await store.leave(space)
         #expect(try await store.read { try SpaceMember.of(space).fetchAll($0).map(\.id) } == [other])

@@ -8,6 +8,7 @@ import OptimistWire
 extension RemotePush.Row.Change {
     var created: RowPatch? { if case .create(let patch) = self { patch } else { nil } }
     var updated: RowPatch? { if case .update(let patch) = self { patch } else { nil } }
+    var moved: RowPatch? { if case .move(_, let patch, _) = self { patch } else { nil } }
     var deleted: Tombstone? { if case .delete(let tombstone) = self { tombstone } else { nil } }
 }
 

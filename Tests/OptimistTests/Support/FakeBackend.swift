@@ -236,7 +236,7 @@ final class FakeBackend: Remote {
         switch change {
         case .delete(let tombstone):
             return MergeRow(generation: tombstone.generation, deletion: tombstone.clock.map { rein("", $0) })
-        case .create(let patch), .update(let patch):
+        case .create(let patch), .update(let patch), .move(_, let patch, _):
             var cells: [String: Cell] = [:]
             for (name, value) in patch.values {
                 if let clock = patch.clocks?[name] { cells[name] = Cell(value, rein(name, clock)) }

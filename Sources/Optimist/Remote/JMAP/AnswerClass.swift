@@ -87,7 +87,7 @@ package enum AnswerClass {
     static func verdict(_ error: SetError, on change: RemotePush.Row.Change, at seq: Int64) -> RemotePush.Verdict {
         switch error.type {
         case "notFound":
-            if case .delete = change { return .accepted(seq: seq) }
+            if case .delete = change, error.deletion?.movedTo == nil { return .accepted(seq: seq) }
             return .gone(seq: seq, error.deletion)
         case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "lifeUnknown": return .lifeUnknown

@@ -54,10 +54,12 @@ public final class JMAPRemote: Remote {
         }
         connection.withLock { $0 = Connection(resource: resource, account: account) }
         let schema = resource.accounts[account]
-        return RemoteAccount(
+        var remote = RemoteAccount(
             id: name(of: account), initialCursor: resource.initialState,
             tables: schema.map { $0.typeNames(at: schemaVersion) },
             schema: schema.flatMap { $0.version <= schemaVersion ? $0 : nil }, tombstoneDays: resource.tombstoneDays)
+        remote.ownAccount = account
+        return remote
     }
 
     public func push(_ push: RemotePush) async throws -> RemotePush.Answer {

@@ -4,41 +4,58 @@
 
 /// A push as one JMAP request, and its answer. Pure.
 package struct PushCall {
-    /// A table in one account.
-    private struct Place: Hashable {
-        var space: String?
+    /// The rows of one method call: a table in one account, or the rows that move there from another account.
+    fileprivate struct Place: Hashable {
         var table: String
+        var account: String
+        var source: String?
     }
 
     private let push: RemotePush
-    /// The places in the order of their first rows, each with one `/set` call.
+    private let account: String
+    /// The places in the order of their first rows.
     private let places: [Place]
     package let request: Request
 
     package init(_ push: RemotePush, account: String, schemaVersion: Int) {
         self.push = push
+        self.account = account
         var sets: [Place: SetCall] = [:]
+        var copies: [Place: CopyCall] = [:]
         var places: [Place] = []
         for row in push.rows {
-            let place = Place(space: row.space, table: row.table)
-            if sets[place] == nil {
+            let place = Self.place(of: row, own: account)
+            if sets[place] == nil, copies[place] == nil {
                 places.append(place)
-                sets[place] = SetCall(accountID: row.space.map { SpaceAccount.id(ofSpace: $0) ?? $0 } ?? account)
+                if let source = place.source {
+                    copies[place] = CopyCall(fromAccountID: source, accountID: place.account)
+                } else {
+                    sets[place] = SetCall(accountID: place.account)
+                }
             }
             switch row.change {
             case .create(let patch): sets[place]?.create.append((row.id, patch))
             case .update(let patch): sets[place]?.update.append((row.id, patch))
             case .delete(let tombstone): sets[place]?.destroy.append((row.id, tombstone))
+            case .move(_, let patch, let isWhole):
+                copies[place]?.create.append((row.id, CopyCall.Row(id: row.id, patch: patch, isWhole: isWhole)))
             }
         }
         self.places = places
         request = Request(
             methodCalls: places.enumerated().map { index, place in
-                Invocation("\(place.table)/set", sets[place]?.json ?? [:], callID: String(index))
+                let arguments = copies[place]?.json ?? sets[place]?.json ?? [:]
+                return Invocation("\(place.table)/\(place.method)", arguments, callID: String(index))
             },
             device: push.device, push: push.number, schemaVersion: schemaVersion,
             groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins,
             oldestPendingSeconds: push.oldestPendingSeconds)
+    }
+
+    private static func place(of row: RemotePush.Row, own: String) -> Place {
+        var place = Place(table: row.table, account: SpaceAccount.id(of: row.space, own: own))
+        if case .move(let source, _, _) = row.change { place.source = SpaceAccount.id(of: source, own: own) }
+        return place
     }
 
     /// Parses the verdicts, one per row in the order of the push. A row that is missing from the answer is retried.
@@ -66,19 +83,37 @@ package struct PushCall {
             let place = places[index]
             if invocation.name == "error" {
                 // A space that refuses the person concerns only its own rows.
-                if place.space == nil, case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments)
+                if place.account == account, place.source == nil,
+                    case .forbidden(let reason) = AnswerClass.failure(ofMethod: invocation.arguments)
                 {
                     throw RemoteFailure.forbidden(reason)
                 }
                 reasons[place] = invocation.arguments["type"]?.string.map { DeferralReason($0) }
+            } else if place.source != nil {
+                // The server also answers the `/set` that ends the rows in the source.
+                guard invocation.name.hasSuffix("/copy") else { continue }
+                answers[place] = CopyAnswer(json: invocation.arguments).map(verdicts)
             } else if let answer = SetAnswer(json: invocation.arguments) {
                 answers[place] = Self.verdicts(answer) { changes["\(place.table):\($0)"] }
             }
         }
         return push.rows.map { row in
-            let place = Place(space: row.space, table: row.table)
+            let place = Self.place(of: row, own: account)
             return answers[place]?[row.id] ?? .retry(after: nil, reasons[place])
         }
+    }
+
+    private func verdicts(_ answer: CopyAnswer) -> [String: RemotePush.Verdict] {
+        let seq = SyncState(answer.newState)?.seq ?? 0
+        var verdicts: [String: RemotePush.Verdict] = [:]
+        for (id, row) in answer.created {
+            verdicts[id] = row.mergedInto.map { .mergedInto(seq: seq, winner: $0) } ?? .merged(seq: seq, row)
+        }
+        for (id, error) in answer.notCreated {
+            verdicts[id] = AnswerClass.verdict(
+                error, on: .move(from: nil, RowPatch(), isWhole: false), at: seq)
+        }
+        return verdicts
     }
 
     private static func verdict(_ won: RowPatch?, _ seq: Int64) -> RemotePush.Verdict {
@@ -102,4 +137,8 @@ package struct PushCall {
         }
         return verdicts
     }
+}
+
+extension PushCall.Place {
+    fileprivate var method: String { source == nil ? "set" : "copy" }
 }

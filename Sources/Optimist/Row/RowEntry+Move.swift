@@ -1,0 +1,57 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import OptimistWire
+
+/// Rows that move between scopes. A move is an edit of the column that decides about the row's space (P4).
+extension RowEntry {
+    /// Whether the user's unsent edit may move the row, although the server has it.
+    func isMoved(by anchor: TableLayout.Column?) -> Bool {
+        anchor.map { isAlive && dirty & $0.mask != 0 } ?? false
+    }
+
+    /// The row continues in another scope, where its next life begins. Unsent edits and deletions follow it. An unsent
+    /// move that is earlier than the server's ends.
+    ///
+    /// The values do not change until a page of the other scope has the row.
+    ///
+    /// - Parameters:
+    ///   - clock: The clock of the server's move. Nil if unknown.
+    ///   - anchor: The column that decides about the row's space.
+    mutating func rebase(
+        to scope: Int64, life: Int, movedAt clock: WriteClock?, anchor: TableLayout.Column?, device: String,
+        in layout: TableLayout
+    ) -> Rendering {
+        generation = isAlive ? life : life + 1
+        remote.move(to: scope, life: life)
+        var rendering = Rendering()
+        guard let anchor, isMoved(by: anchor), let clock, unsentClock(of: anchor.name).clock(device) < clock else {
+            return rendering
+        }
+        rendering.lost = anchor.mask
+        clear(anchor.mask, in: layout)
+        return rendering
+    }
+
+    /// If the server moved the row as this device had asked, the row is in its next life before the values settle.
+    ///
+    /// - Returns: The sent row, in that life.
+    mutating func following(_ sent: SentRow, _ verdict: RemotePush.Verdict) -> SentRow {
+        guard sent.kind == .move, case .merged(_, let won) = verdict, let life = won.generation else { return sent }
+        if remote.generation < life {
+            generation = isAlive ? life : life + 1
+            remote.move(to: sent.scope, life: life)
+        }
+        var followed = sent
+        followed.generation = life
+        return followed
+    }
+}
+
+extension RemoteRow {
+    /// The transactions of two scopes cannot be compared, so the row has none yet.
+    mutating func move(to scope: Int64, life: Int) {
+        goBack(to: life)
+        lose(after: 0)
+        hear(in: scope)
+    }
+}

@@ -1,0 +1,19 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+@_spi(Internals) import OptimistWire
+
+/// The scope that a row has moved to.
+struct MoveDestination: Equatable {
+    let scope: Int64
+    let generation: Int
+    let clock: WriteClock?
+
+    /// Nil if the person does not use the account, so that the row has ended for them.
+    init?(_ told: RowDestination, in db: Database) throws {
+        guard let scope = try Scope.number(ofAccount: told.account, in: db) else { return nil }
+        self.scope = scope
+        generation = told.generation
+        clock = told.clock
+    }
+}

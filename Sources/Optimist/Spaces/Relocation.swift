@@ -1,0 +1,70 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistCore
+@_spi(Internals) import OptimistWire
+
+/// Cuts the references between rows that move to another space and rows that stay, at the end of the transaction that
+/// moves them.
+///
+/// A reference that is cut gets what a deletion of the row on its other side would do.
+struct Relocation {
+    /// The most rows that move together.
+    static let maxRows = RowSync.Limit.rowsInSet
+
+    private let tables: AppTables
+    private let references: ReferenceGraph
+    private var homes: RowHomes
+    private var moving: Set<RowRef> = []
+
+    init(_ layouts: [TableLayout], _ tables: AppTables, _ homes: RowHomes) {
+        self.tables = tables
+        self.homes = homes
+        references = ReferenceGraph(layouts)
+    }
+
+    /// - Parameter moved: The rows whose space or parent the transaction changed.
+    /// - Throws: `OptimistError` with code `tooManyToMove` or `crossesSpaces`.
+    mutating func settle(_ moved: Set<RowRef>) throws {
+        let below = RowsBelow(tables, references)
+        for ref in moved {
+            moving.insert(ref)
+            for child in try below.rows(below: ref) { moving.insert(child.ref) }
+            if moving.count > Self.maxRows {
+                throw OptimistError(
+                    .tooManyToMove,
+                    "At most \(Self.maxRows) rows can move to another space together. Nothing was written.")
+            }
+        }
+        for ref in moving { try cut(ref) }
+    }
+
+    private mutating func cut(_ ref: RowRef) throws {
+        guard let table = tables[ref.table], let values = try table.values(ref.id) else { return }
+        let home = try homes.home(of: ref)
+        for column in table.layout.columns where column.name != table.layout.anchor?.name {
+            guard let owner = tables.owner(by: column, values[column.name]),
+                tables[owner.table]?.layout.rules.space != nil, try homes.home(of: owner) != home,
+                let reference = column.reference
+            else { continue }
+            try cut(ref, column, reference.onDelete, in: table)
+        }
+        for child in try tables.children(of: ref, references) where !child.isInSpaceOfParent {
+            guard try homes.home(of: child.ref) != home else { continue }
+            try cut(child.ref, child.referrer.column, child.referrer.onDelete, in: child.table)
+        }
+    }
+
+    private func cut(
+        _ ref: RowRef, _ column: TableLayout.Column, _ action: Reference.Action, in table: AppTable
+    ) throws {
+        switch action {
+        case .cascade: try table.delete(ref.id)
+        case .setNull: try table.set([column.name: .null], at: ref.id)
+        case .restrict:
+            throw OptimistError(
+                .crossesSpaces,
+                "\(table.layout.name).\(column.name) would refer to a row of another space. Nothing was written.")
+        }
+    }
+}
