@@ -11,21 +11,21 @@ import Testing
 struct SpaceServerTests {
     @Test func `P10 a server founds a space, and keeps it through a restart`() async throws {
         let site = Site()
-        let ann = try await site.serving(schema: SpacesTests.schema) { server, http async throws in
+        let ann = try await site.serving(schema: ServedSpace.schema) { server, http async throws in
             let ann = try await http.signUp()
             let session = try await http.get("/jmap/session", token: ann.access)
             #expect(String(decoding: session.json.bytes, as: UTF8.self).contains("optimist_member"))
-            let member: JSON = ["space": .string(SpacesTests.space), "name": "Ann", "role": "owner"]
+            let member: JSON = ["space": .string(ServedSpace.space), "name": "Ann", "role": "owner"]
             let calls: [(String, JSON)] = [
                 (
                     "optimist_member/set",
-                    ["accountId": .string(SpacesTests.account), "create": [SpacesTests.annRow: member]]
+                    ["accountId": .string(ServedSpace.account), "create": [ServedSpace.annRow: member]]
                 ),
                 (
                     "List/set",
                     [
-                        "accountId": .string(SpacesTests.account),
-                        "create": [RowKey.list(1).id: SpacesTests.list(SpacesTests.space)],
+                        "accountId": .string(ServedSpace.account),
+                        "create": [RowKey.list(1).id: ServedSpace.list(ServedSpace.space)],
                     ]
                 ),
             ]
@@ -36,8 +36,8 @@ struct SpaceServerTests {
             #expect(answers.allSatisfy { $0.arguments["notCreated"] == .null })
             return ann
         }
-        try await site.serving(schema: SpacesTests.schema) { server, http async throws in
-            let calls: [(String, JSON)] = [("List/get", ["accountId": .string(SpacesTests.account), "ids": .null])]
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let calls: [(String, JSON)] = [("List/get", ["accountId": .string(ServedSpace.account), "ids": .null])]
             let answers = try await server.call(ann, calls)
             #expect(answers[0].arguments["list"]?.array?.count == 1)
             let eve = try await http.signUp("eve@example.org")

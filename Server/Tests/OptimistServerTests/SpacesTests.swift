@@ -12,114 +12,12 @@ import Testing
 struct SpacesTests {
     typealias Kind = StoresTests.Kind
 
-    private static let people = ["ann", "bob", "eve"]
-    static let space = RowKey.id(0xABC)
-    static let account = SpaceAccount.id(ofSpace: space) ?? ""
-    static let annRow = RowKey.id(0xA)
-    private static let bobRow = RowKey.id(0xB)
-
     private let place: StorePlace
 
     init() throws { place = try StorePlace() }
 
-    // MARK: - The server
-
-    static var schema: Schema {
-        var schema = Schema.projects
-        schema.types["List"]?.columns["space"] = ColumnSchema(.ref)
-        schema.types["List"]?.space = .own("space")
-        schema.types["Todo"]?.space = .of("listId")
-        schema.types["Memo"] = TypeSchema(columns: ["text": ColumnSchema(.string)])
-        return schema
-    }
-
-    /// A server with one space, and its clients.
-    private struct Server {
-        let store: any SyncStore
-        let service: JMAPService
-        let types: SpaceTypes
-
-        func send(_ calls: [Invocation], as person: String, push: Int64? = nil) async throws -> [Invocation] {
-            let request = Request(methodCalls: calls, device: push == nil ? nil : "device\(person)", push: push)
-            let outcome = try await service.answer(request.json.bytes, as: .person(person))
-            return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
-        }
-
-        func call(_ name: String, _ arguments: JSONObject, in account: String = SpacesTests.account) -> Invocation {
-            var arguments = arguments
-            arguments["accountId"] = .string(account)
-            return Invocation(name, arguments, callID: "0")
-        }
-
-        /// The refusals of one call, or the method's error, by the client's id.
-        func refusals(_ answer: Invocation) throws -> [String: String] {
-            guard let set = SetAnswer(json: answer.arguments) else {
-                return ["": try #require(answer.arguments["type"]?.string)]
-            }
-            let all = set.notCreated + set.notUpdated + set.notDestroyed
-            return Dictionary(all.map { ($0.id, $0.error.type) }, uniquingKeysWith: { $1 })
-        }
-
-        func set(
-            _ type: String, _ arguments: JSONObject, as person: String, in account: String = SpacesTests.account
-        ) async throws -> [String: String] {
-            try refusals(try await send([call("\(type)/set", arguments, in: account)], as: person)[0])
-        }
-
-        func member(_ role: String, name: String = "n") -> JSON {
-            ["space": .string(SpacesTests.space), "name": .string(name), "role": .string(role)]
-        }
-
-        func found(by person: String = "ann", _ id: String = SpacesTests.annRow) async throws -> [String: String] {
-            try await set(types.member, ["create": [id: member("owner")]], as: person)
-        }
-
-        /// Makes a person a member, as an accepted invitation does.
-        func admit(_ person: String, _ role: Role, row: String = SpacesTests.bobRow) async throws {
-            let member = types.member
-            try await store.write(account: SpacesTests.account, as: .operator) { account in
-                var merged = MergeRow(generation: 1)
-                for (column, value) in ["space": SpacesTests.space, "name": "n", "role": role.rawValue] {
-                    merged.cells[column] = Cell(.string(value), .at(-1))
-                }
-                var change = RowChange(
-                    key: RowKey(member, row), row: merged, memory: RowMemory(person: person), bornSeq: nil,
-                    droppedEntries: [], addedEntries: [])
-                change.membership = MembershipChange(person: person, memberID: row, role: role, end: nil)
-                _ = try account.append([change], day: 1)
-            }
-        }
-
-        func memberships() async throws -> [String: Role] {
-            try await store.read(account: SpacesTests.account, as: .operator) { account in
-                Dictionary(uniqueKeysWithValues: try account.members().map { ($0.person, $0.role) })
-            }
-        }
-
-        func rows(_ type: String, in account: String = SpacesTests.account) async throws -> Int {
-            try await store.read(account: account, as: .operator) { try $0.livingCount(type: type) }
-        }
-    }
-
-    private func server(_ kind: Kind, types: SpaceTypes = SpaceTypes()) async throws -> Server {
-        let settings = ServingSettings(
-            schema: Self.schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
-            spaceTypes: types)
-        let store: any SyncStore =
-            switch kind {
-            case .durable: try await place.open(epoch: "e1", schema: Self.schema, accounts: Self.people)
-            case .inMemory: InMemorySyncStore(accounts: Self.people, epoch: "e1")
-            }
-        let service = JMAPService(store: store, settings: settings, now: { Date(timeIntervalSince1970: 1_800_000_000) })
-        return Server(store: store, service: service, types: types)
-    }
-
-    static func list(_ space: String?) -> JSON {
-        ["name": "l", "space": space.map(JSON.string) ?? .null]
-    }
-
-    private static func lists(_ number: Int, _ space: String? = SpacesTests.space) -> JSONObject {
-        ["create": [RowKey.list(number).id: list(space)]]
+    private func server(_ kind: Kind, types: SpaceTypes = SpaceTypes()) async throws -> ServedSpace {
+        try await ServedSpace(kind, at: place, types: types)
     }
 
     // MARK: - Founding
@@ -129,11 +27,11 @@ struct SpacesTests {
         let server = try await server(kind)
         let answers = try await server.send(
             [
-                server.call("List/set", Self.lists(1)),
-                server.call("\(server.types.member)/set", ["create": [Self.annRow: server.member("owner")]]),
+                server.call("List/set", ServedSpace.lists(1)),
+                server.call("\(server.types.member)/set", ["create": [ServedSpace.annRow: server.member("owner")]]),
                 server.call(
                     "\(server.types.space)/set",
-                    ["create": [Self.space: ["name": "Home", "member": .string(Self.annRow)]]],
+                    ["create": [ServedSpace.space: ["name": "Home", "member": .string(ServedSpace.annRow)]]],
                     in: "ann"),
             ], as: "ann", push: 1)
         #expect(try answers.map { try server.refusals($0) } == [[:], [:], [:]])
@@ -145,26 +43,27 @@ struct SpacesTests {
     @Test(arguments: Kind.allCases)
     func `rows wait for the member row that founds their space`(kind: Kind) async throws {
         let server = try await server(kind)
-        #expect(try await server.set("List", Self.lists(1), as: "ann") == ["": "accountNotFound"])
-        let member = server.call("\(server.types.member)/set", ["create": [Self.annRow: ["role": "owner"]]])
-        let answers = try await server.send([server.call("List/set", Self.lists(1)), member], as: "ann", push: 1)
+        #expect(try await server.set("List", ServedSpace.lists(1), as: "ann") == ["": "accountNotFound"])
+        let member = server.call("\(server.types.member)/set", ["create": [ServedSpace.annRow: ["role": "owner"]]])
+        let answers = try await server.send(
+            [server.call("List/set", ServedSpace.lists(1)), member], as: "ann", push: 1)
         #expect(
             try answers.map { try server.refusals($0) } == [
-                [RowKey.list(1).id: "blocked"], [Self.annRow: "crossesSpaces"],
+                [RowKey.list(1).id: "blocked"], [ServedSpace.annRow: "crossesSpaces"],
             ])
-        #expect(try await server.store.accounts(after: nil, limit: 9) == Self.people)
+        #expect(try await server.store.accounts(after: nil, limit: 9) == ServedSpace.people)
         #expect(try await server.found() == [:])
-        #expect(try await server.set("List", Self.lists(1), as: "ann") == [:])
+        #expect(try await server.set("List", ServedSpace.lists(1), as: "ann") == [:])
     }
 
     @Test(arguments: Kind.allCases)
     func `P10 a founder must be an owner`(kind: Kind) async throws {
         let server = try await server(kind)
         for role in ["writer", "admin"] {
-            let create: JSONObject = ["create": [Self.annRow: server.member(role)]]
-            #expect(try await server.set(server.types.member, create, as: "ann") == [Self.annRow: "lastOwner"])
+            let create: JSONObject = ["create": [ServedSpace.annRow: server.member(role)]]
+            #expect(try await server.set(server.types.member, create, as: "ann") == [ServedSpace.annRow: "lastOwner"])
         }
-        #expect(try await server.store.accounts(after: nil, limit: 9) == Self.people)
+        #expect(try await server.store.accounts(after: nil, limit: 9) == ServedSpace.people)
     }
 
     @Test(arguments: Kind.allCases)
@@ -183,14 +82,14 @@ struct SpacesTests {
             #expect(try await server.memberships() == ["ann": .owner, "bob": .writer])
             #expect(try await server.rows(server.types.member) == 2)
         }
-        let row = try await server.store.read(account: Self.account, as: .operator) {
-            try $0.rows(type: server.types.member, ids: [second, Self.bobRow])
+        let row = try await server.store.read(account: ServedSpace.account, as: .operator) {
+            try $0.rows(type: server.types.member, ids: [second, ServedSpace.bobRow])
         }
-        #expect(row[second]?.memory.mergedInto == Self.bobRow)
-        #expect(row[Self.bobRow]?.row.cells["name"]?.value == "Bob")
-        #expect(row[Self.bobRow]?.row.cells["role"]?.value == "writer")
+        #expect(row[second]?.memory.mergedInto == ServedSpace.bobRow)
+        #expect(row[ServedSpace.bobRow]?.row.cells["name"]?.value == "Bob")
+        #expect(row[ServedSpace.bobRow]?.row.cells["role"]?.value == "writer")
         // Neither row is a way to another role.
-        for id in [second, Self.bobRow] {
+        for id in [second, ServedSpace.bobRow] {
             let update: JSONObject = ["update": [id: ["role": "owner"]]]
             #expect(try await server.set(server.types.member, update, as: "bob") == [id: "roleForbids"])
             let create: JSONObject = ["create": [id: server.member("owner")]]
@@ -219,27 +118,27 @@ struct SpacesTests {
     func `P6 the server decides by the role who may write a row`(kind: Kind, role: Role) async throws {
         let server = try await server(kind)
         _ = try await server.found()
-        #expect(try await server.set("List", Self.lists(1), as: "ann") == [:])
+        #expect(try await server.set("List", ServedSpace.lists(1), as: "ann") == [:])
         try await server.admit("bob", role)
         let (member, list, new) = (server.types.member, RowKey.list(1).id, RowKey.list(2).id)
         func allowed(_ roles: Set<Role>, _ id: String) -> [String: String] {
             roles.contains(role) ? [:] : [id: "roleForbids"]
         }
         let writers: Set<Role> = [.owner, .writer]
-        #expect(try await server.set("List", Self.lists(2), as: "bob") == allowed(writers, new))
+        #expect(try await server.set("List", ServedSpace.lists(2), as: "bob") == allowed(writers, new))
         let rename: JSONObject = ["update": [list: ["name": "n"]]]
         #expect(try await server.set("List", rename, as: "bob") == allowed(writers, list))
         #expect(try await server.set("List", ["destroy": [.string(list)]], as: "bob") == allowed(writers, list))
-        let invitation: JSONObject = ["create": [new: ["space": .string(Self.space), "role": "reader"]]]
+        let invitation: JSONObject = ["create": [new: ["space": .string(ServedSpace.space), "role": "reader"]]]
         #expect(try await server.set(server.types.invitation, invitation, as: "bob") == allowed([.owner], new))
         for column in ["name", "role"] {
-            let update: JSONObject = ["update": [Self.annRow: [column: "reader"]]]
+            let update: JSONObject = ["update": [ServedSpace.annRow: [column: "reader"]]]
             let result = try await server.set(member, update, as: "bob")
-            #expect(result == allowed([.owner], Self.annRow))
+            #expect(result == allowed([.owner], ServedSpace.annRow))
         }
-        #expect(try await server.set(member, ["update": [Self.bobRow: ["name": "B"]]], as: "bob") == [:])
-        let own = try await server.set(member, ["update": [Self.bobRow: ["role": "writer"]]], as: "bob")
-        #expect(own == (role == .owner ? [Self.bobRow: "lastOwner"] : [Self.bobRow: "roleForbids"]))
+        #expect(try await server.set(member, ["update": [ServedSpace.bobRow: ["name": "B"]]], as: "bob") == [:])
+        let own = try await server.set(member, ["update": [ServedSpace.bobRow: ["role": "writer"]]], as: "bob")
+        #expect(own == (role == .owner ? [ServedSpace.bobRow: "lastOwner"] : [ServedSpace.bobRow: "roleForbids"]))
     }
 
     @Test(arguments: Kind.allCases)
@@ -248,7 +147,7 @@ struct SpacesTests {
     ) async throws {
         let server = try await server(kind)
         _ = try await server.found()
-        _ = try await server.set("List", Self.lists(1), as: "ann")
+        _ = try await server.set("List", ServedSpace.lists(1), as: "ann")
         try await server.admit("bob", .reader)
         let list = RowKey.list(1).id
         let update = server.call(
@@ -273,17 +172,17 @@ struct SpacesTests {
         _ = try await server.found()
         let (one, two) = (RowKey.list(1).id, RowKey.list(2).id)
         for space in [nil, RowKey.id(0xDEF)] {
-            #expect(try await server.set("List", Self.lists(1, space), as: "ann") == [one: "crossesSpaces"])
+            #expect(try await server.set("List", ServedSpace.lists(1, space), as: "ann") == [one: "crossesSpaces"])
         }
         let memo = try await server.set("Memo", ["create": [one: ["text": "m"]]], as: "ann")
         #expect(memo == [one: "crossesSpaces"])
-        #expect(try await server.set("List", Self.lists(1), as: "ann", in: "ann") == [one: "crossesSpaces"])
-        #expect(try await server.set("List", Self.lists(2, nil), as: "ann", in: "ann") == [:])
-        let move: JSONObject = ["update": [two: ["space": .string(Self.space)]]]
+        #expect(try await server.set("List", ServedSpace.lists(1), as: "ann", in: "ann") == [one: "crossesSpaces"])
+        #expect(try await server.set("List", ServedSpace.lists(2, nil), as: "ann", in: "ann") == [:])
+        let move: JSONObject = ["update": [two: ["space": .string(ServedSpace.space)]]]
         #expect(try await server.set("List", move, as: "ann", in: "ann") == [two: "crossesSpaces"])
-        let member: JSONObject = ["create": [Self.bobRow: ["name": "n", "role": "owner"]]]
+        let member: JSONObject = ["create": [ServedSpace.bobRow: ["name": "n", "role": "owner"]]]
         let refused = try await server.set(server.types.member, member, as: "ann", in: "ann")
-        #expect(refused == [Self.bobRow: "crossesSpaces"])
+        #expect(refused == [ServedSpace.bobRow: "crossesSpaces"])
     }
 
     // MARK: - Owners and the end
@@ -294,12 +193,14 @@ struct SpacesTests {
         _ = try await server.found()
         try await server.admit("bob", .writer)
         let member = server.types.member
-        let leave: JSONObject = ["destroy": [.string(Self.annRow)]]
-        #expect(try await server.set(member, leave, as: "ann") == [Self.annRow: "lastOwner"])
-        let lower: JSONObject = ["update": [Self.annRow: ["role": "reader"]]]
-        #expect(try await server.set(member, lower, as: "ann") == [Self.annRow: "lastOwner"])
+        let leave: JSONObject = ["destroy": [.string(ServedSpace.annRow)]]
+        #expect(try await server.set(member, leave, as: "ann") == [ServedSpace.annRow: "lastOwner"])
+        let lower: JSONObject = ["update": [ServedSpace.annRow: ["role": "reader"]]]
+        #expect(try await server.set(member, lower, as: "ann") == [ServedSpace.annRow: "lastOwner"])
         // Judged after the whole push: the order of the two roles does not matter.
-        let transfer: JSONObject = ["update": [Self.annRow: ["role": "reader"], Self.bobRow: ["role": "owner"]]]
+        let transfer: JSONObject = [
+            "update": [ServedSpace.annRow: ["role": "reader"], ServedSpace.bobRow: ["role": "owner"]]
+        ]
         #expect(try await server.set(member, transfer, as: "ann") == [:])
         #expect(try await server.memberships() == ["ann": .reader, "bob": .owner])
         #expect(try await server.set(member, leave, as: "ann") == [:])
@@ -314,11 +215,11 @@ struct SpacesTests {
         _ = try await server.found()
         try await server.admit("bob", .owner)
         let member = server.types.member
-        _ = try await server.set("List", Self.lists(1), as: "bob")
-        #expect(try await server.set(member, ["destroy": [.string(Self.bobRow)]], as: "ann") == [:])
+        _ = try await server.set("List", ServedSpace.lists(1), as: "bob")
+        #expect(try await server.set(member, ["destroy": [.string(ServedSpace.bobRow)]], as: "ann") == [:])
         let calls = [
             server.call("List/get", ["ids": .null]), server.call("List/changes", ["sinceState": "e1.0"]),
-            server.call("List/set", Self.lists(2)),
+            server.call("List/set", ServedSpace.lists(2)),
             server.call("\(member)/set", ["create": [RowKey.id(0xB2): server.member("owner")]]),
         ]
         for push in [nil, Int64(1)] {
@@ -336,10 +237,10 @@ struct SpacesTests {
         _ = try await server.found()
         try await server.admit("bob", .writer)
         let member = server.types.member
-        _ = try await server.set(member, ["destroy": [.string(Self.bobRow)]], as: "bob")
+        _ = try await server.set(member, ["destroy": [.string(ServedSpace.bobRow)]], as: "bob")
         let left = try await server.send([server.call("List/get", ["ids": .null])], as: "bob")
         #expect(left[0].arguments["reason"] == "left")
-        #expect(try await server.set(member, ["destroy": [.string(Self.annRow)]], as: "ann") == [:])
+        #expect(try await server.set(member, ["destroy": [.string(ServedSpace.annRow)]], as: "ann") == [:])
         let ended = try await server.send([server.call("List/get", ["ids": .null])], as: "ann")
         #expect(ended[0].arguments["reason"] == "deleted")
         #expect(try await server.found(by: "ann", RowKey.id(0xA2)) == ["": "accessEnded"])
@@ -353,24 +254,46 @@ struct SpacesTests {
     func `P7 a stranger gets the same answers for a space as for a missing account`(kind: Kind) async throws {
         let server = try await server(kind)
         _ = try await server.found()
-        _ = try await server.set("List", Self.lists(1), as: "ann")
+        _ = try await server.set("List", ServedSpace.lists(1), as: "ann")
         let none = try #require(SpaceAccount.id(ofSpace: RowKey.id(0xDEF)))
         func answers(_ account: String, push: Int64?) async throws -> [Invocation] {
             let calls = [
                 server.call("List/get", ["ids": .null], in: account),
                 server.call("List/changes", ["sinceState": "e1.0"], in: account),
-                server.call("List/set", Self.lists(2), in: account),
+                server.call("List/set", ServedSpace.lists(2), in: account),
                 server.call(
-                    "\(server.types.member)/set", ["update": [Self.annRow: ["role": "reader"]]], in: account),
+                    "\(server.types.member)/set", ["update": [ServedSpace.annRow: ["role": "reader"]]], in: account),
             ]
             return try await server.send(calls, as: "eve", push: push)
         }
         for push in [nil, Int64(1)] {
-            let found = try await answers(Self.account, push: push)
+            let found = try await answers(ServedSpace.account, push: push)
             #expect(found == (try await answers(none, push: push)))
             #expect(found.allSatisfy { $0.arguments["type"] == "accountNotFound" })
         }
         #expect(try await server.found(by: "eve", RowKey.id(0xE)) == ["": "accountNotFound"])
         #expect(try await server.memberships() == ["ann": .owner])
+    }
+
+    // MARK: - Push numbers
+
+    @Test(arguments: Kind.allCases)
+    func `attack: a member cannot block another person's device with its id and a huge push number`(
+        kind: Kind
+    ) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        try await server.admit("bob", .writer)
+        let rows = (1...3).map { number in
+            server.call("List/set", ["create": [RowKey.list(number).id: ServedSpace.list(ServedSpace.space)]])
+        }
+        _ = try await server.send([rows[0]], as: "ann", push: 1, device: "phone")
+        _ = try await server.send([rows[1]], as: "bob", push: Int64.max, device: "phone")
+        let answers = try await server.send([rows[2]], as: "ann", push: 2, device: "phone")
+        #expect(try server.refusals(answers[0]) == [:])
+        #expect(try await server.rows("List") == 3)
+        await #expect(throws: RequestProblem.self) {
+            try await server.send([rows[2]], as: "bob", push: 2, device: "phone")
+        }
     }
 }

@@ -8,7 +8,7 @@ struct AccountNotes: Sendable {
     /// The last transaction reported to the app.
     var reported: Int64 = 0
     /// The highest push number of each device, and the day of its last push.
-    var pushes: [String: LastPush] = [:]
+    var pushes: [Device: LastPush] = [:]
     /// The account's seq at the start of each epoch that changed the account.
     var epochs: [String: Int64] = [:]
     /// The memberships of a space by person, including ended memberships.
@@ -16,6 +16,12 @@ struct AccountNotes: Sendable {
     private(set) var lastDay: Int?
     /// The account's seq before its first transaction of each day.
     private(set) var days: [Int: Int64] = [:]
+
+    struct Device: Hashable, Sendable {
+        /// Empty for the operator.
+        var person: String
+        var id: String
+    }
 
     struct LastPush: Sendable {
         var number: Int64

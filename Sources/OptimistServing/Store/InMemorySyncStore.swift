@@ -210,6 +210,7 @@ final class InMemoryTransaction: AccountTransaction {
     func noteReported(_ seq: Int64) { contents.notes.reported = max(contents.notes.reported, seq) }
 
     func notePush(_ number: Int64, device: String, day: Int) -> Bool {
+        let device = AccountNotes.Device(person: reader.person ?? "", id: device)
         guard number >= contents.notes.pushes[device]?.number ?? 0 else { return false }
         contents.notes.pushes[device] = AccountNotes.LastPush(number: number, day: day)
         return true

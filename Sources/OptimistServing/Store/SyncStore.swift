@@ -129,7 +129,8 @@ public import OptimistWire
 
 /// A snapshot under the account's lock that can also write rows.
 @_spi(Internals) public protocol AccountTransaction: AccountSnapshot {
-    /// Records the number of a device's push, and the push's day, counted as in ``Expiry``.
+    /// Records the number of a push of the reader's device, and the push's day, counted as in ``Expiry``. Each person
+    /// has own numbers, so that a member cannot use up those of another member's device.
     ///
     /// - Returns: False if the device has already sent a higher number.
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool

@@ -29,7 +29,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .rowCount: "SELECT count(*) FROM optimist_rows WHERE account_id = $1"
         case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
         case .eraseRows: Self.erase("optimist_rows", "type, id")
-        case .erasePushes: Self.erase("optimist_pushes", "device")
+        case .erasePushes: Self.erase("optimist_pushes", "person_id, device")
         case .eraseMembers: Self.erase("optimist_members", "person_id")
         case .eraseDays: Self.erase("optimist_account_days", "day")
         case .eraseEpochs: Self.erase("optimist_account_epochs", "epoch")

@@ -16,7 +16,8 @@ enum CopyStatement: String, PostgresStatement, CaseIterable {
                 (account_id, kind, email, password, created_at, seq, epoch, floor, day, schema_version, reported)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             """
-        case .addPush: "INSERT INTO optimist_pushes (account_id, device, number, day) VALUES ($1, $2, $3, $4)"
+        case .addPush:
+            "INSERT INTO optimist_pushes (account_id, person_id, device, number, day) VALUES ($1, $2, $3, $4, $5)"
         case .addMember:
             """
             INSERT INTO optimist_members (account_id, person_id, member_id, role, joined_seq, ended_seq, reason)

@@ -170,7 +170,8 @@ package struct EmbeddedCopy: Sendable {
         }
         for push in account.pushes {
             try connection.enqueue(
-                CopyStatement.addPush, [.text(id), .text(push.device), .int(push.number), .int(push.day)])
+                CopyStatement.addPush,
+                [.text(id), .text(push.person), .text(push.device), .int(push.number), .int(push.day)])
         }
         for member in account.members {
             try connection.enqueue(

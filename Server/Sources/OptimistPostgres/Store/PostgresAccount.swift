@@ -144,7 +144,9 @@ final class PostgresAccount: AccountTransaction {
     }
 
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
-        let values: [PostgresValue] = [.text(account), .text(device), .int(number), .int(day)]
+        let values: [PostgresValue] = [
+            .text(account), .text(reader.person ?? ""), .text(device), .int(number), .int(day),
+        ]
         return try connection.query(RowStatement.notePush, values).changedCount == 1
     }
 

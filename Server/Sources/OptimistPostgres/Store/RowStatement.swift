@@ -191,8 +191,8 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         switch self {
         case .notePush:
             """
-            INSERT INTO optimist_pushes AS p (account_id, device, number, day) VALUES ($1, $2, $3, $4)
-            ON CONFLICT (account_id, device) DO UPDATE SET number = excluded.number, day = excluded.day
+            INSERT INTO optimist_pushes AS p (account_id, person_id, device, number, day) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (account_id, person_id, device) DO UPDATE SET number = excluded.number, day = excluded.day
             WHERE excluded.number >= p.number
             """
         case .hasExpired:

@@ -81,7 +81,7 @@ package final class EmbeddedExport: Sendable {
         package var reported: Int64
         package var epochs: [(name: String, firstSeq: Int64)]
         package var days: [(day: Int, firstSeq: Int64)]
-        package var pushes: [(device: String, number: Int64, day: Int)]
+        package var pushes: [(person: String, device: String, number: Int64, day: Int)]
         package var members: [Membership]
         package var sessions: [SessionRecord]
         package var resets: [(hash: Data, endsAt: Double)]
@@ -100,7 +100,9 @@ package final class EmbeddedExport: Sendable {
                 floor: row[6], day: row[7], reported: row[8],
                 epochs: try rows("epoch, first_seq", "optimist_account_epochs").map { ($0[0], $0[1]) },
                 days: try rows("day, first_seq", "optimist_account_days").map { ($0[0], $0[1]) },
-                pushes: try rows("device, number, day", "optimist_pushes").map { ($0[0], $0[1], $0[2]) },
+                pushes: try rows("person_id, device, number, day", "optimist_pushes").map {
+                    ($0[0], $0[1], $0[2], $0[3])
+                },
                 members: try rows(
                     "person_id, member_id, role, joined_seq, ended_seq, reason", "optimist_members"
                 ).map {

@@ -124,8 +124,8 @@ extension SQLiteAccountStore {
 
     /// Every table with an account's data, and its key within the account.
     private static let accountTables: [(name: String, key: String)] = [
-        ("optimist_index", "type, name, key, id"), ("optimist_rows", "type, id"), ("optimist_pushes", "device"),
-        ("optimist_members", "person_id"),
+        ("optimist_index", "type, name, key, id"), ("optimist_rows", "type, id"),
+        ("optimist_pushes", "person_id, device"), ("optimist_members", "person_id"),
         ("optimist_account_days", "day"), ("optimist_account_epochs", "epoch"),
     ]
 }

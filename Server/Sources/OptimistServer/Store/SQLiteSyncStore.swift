@@ -238,10 +238,10 @@ final class SQLiteAccount: AccountTransaction {
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool {
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO optimist_pushes (account_id, device, number, day) VALUES (?, ?, ?, ?)
+                INSERT INTO optimist_pushes (account_id, person_id, device, number, day) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET number = excluded.number, day = excluded.day WHERE excluded.number >= number
                 """)
-        try upsert.execute(arguments: [account, device, number, day])
+        try upsert.execute(arguments: [account, reader.person ?? "", device, number, day])
         return db.changesCount == 1
     }
 

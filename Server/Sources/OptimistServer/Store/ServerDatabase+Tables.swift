@@ -59,8 +59,8 @@ extension ServerDatabase {
             row_count INTEGER NOT NULL, session_count INTEGER NOT NULL
         ) WITHOUT ROWID;
         CREATE TABLE optimist_pushes (
-            account_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL, day INTEGER NOT NULL,
-            PRIMARY KEY (account_id, device)
+            account_id TEXT NOT NULL, person_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL,
+            day INTEGER NOT NULL, PRIMARY KEY (account_id, person_id, device)
         ) WITHOUT ROWID;
         CREATE TABLE optimist_members (
             account_id TEXT NOT NULL, person_id TEXT NOT NULL, member_id TEXT NOT NULL, role TEXT NOT NULL,

@@ -31,8 +31,9 @@ CREATE TABLE optimist_resets (
     account_id text COLLATE "C" NOT NULL, hash bytea NOT NULL, ends_at float8 NOT NULL,
     PRIMARY KEY (account_id, hash));
 CREATE TABLE optimist_pushes (
-    account_id text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, number bigint NOT NULL,
-    day bigint NOT NULL, PRIMARY KEY (account_id, device)) WITH (fillfactor = 70);
+    account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL,
+    number bigint NOT NULL, day bigint NOT NULL,
+    PRIMARY KEY (account_id, person_id, device)) WITH (fillfactor = 70);
 CREATE TABLE optimist_members (
     account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
     role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
