@@ -21,16 +21,16 @@ struct CallWorkTests {
         var epoch: String { base.epoch }
 
         func read<Answer: Sendable>(
-            accounts: Set<String>, as reader: Reader,
+            accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
             _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
-        ) async throws -> Answer { try await base.read(accounts: accounts, as: reader, work) }
+        ) async throws -> Answer { try await base.read(accounts: accounts, as: reader, entering: entrances, work) }
 
         func write<Answer: Sendable>(
-            accounts: Set<String>, as reader: Reader, founding: Set<String>,
+            accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
             _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
         ) async throws -> Answer {
             count.withLock { $0.writes += 1 }
-            return try await base.write(accounts: accounts, as: reader, founding: founding) { [self] open in
+            return try await base.write(accounts: accounts, as: reader, entering: entrances) { [self] open in
                 defer { count.withLock { $0.steps += open.open.values.first?.meter?.steps ?? 0 } }
                 return try work(open)
             }

@@ -142,18 +142,18 @@ private struct WatchedStore: SyncStore {
     var epoch: String { store.epoch }
 
     func read<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
-        try await store.read(accounts: accounts, as: reader, work)
+        try await store.read(accounts: accounts, as: reader, entering: entrances, work)
     }
 
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         defer { committed() }
-        return try await store.write(accounts: accounts, as: reader, founding: founding, work)
+        return try await store.write(accounts: accounts, as: reader, entering: entrances, work)
     }
 
     func accounts(after id: String?, limit: Int) async throws -> [String] {

@@ -39,19 +39,19 @@ final class MeasuredStore: SyncStore {
     }
 
     func read<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ body: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
-        try await base.read(accounts: accounts, as: reader) { [self] open in
+        try await base.read(accounts: accounts, as: reader, entering: entrances) { [self] open in
             try measured(open.open.values.first) { try body(open) }
         }
     }
 
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ body: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
-        try await base.write(accounts: accounts, as: reader, founding: founding) { [self] open in
+        try await base.write(accounts: accounts, as: reader, entering: entrances) { [self] open in
             try measured(open.open.values.first) { try body(open) }
         }
     }

@@ -38,7 +38,8 @@ struct MembersTests {
     }
 
     private func append(_ changes: [RowChange], to store: any SyncStore, as reader: Reader = .operator) async throws {
-        try await store.write(accounts: [Self.space], as: reader, founding: [Self.space]) { accounts in
+        try await store.write(accounts: [Self.space], as: reader, entering: Entrances(founding: [Self.space])) {
+            accounts in
             _ = try accounts.open[Self.space]?.append(changes, day: 1)
         }
     }
@@ -64,7 +65,8 @@ struct MembersTests {
     @Test(arguments: Kind.allCases)
     func `a space exists once its first rows are stored`(kind: Kind) async throws {
         let store = try await store(kind)
-        try await store.write(accounts: [Self.space], as: .person("ann"), founding: [Self.space]) { accounts in
+        try await store.write(accounts: [Self.space], as: .person("ann"), entering: Entrances(founding: [Self.space])) {
+            accounts in
             let account = try #require(accounts.open[Self.space])
             #expect(account.access == .founding && account.seq == 0)
             _ = try account.notePush(7, device: "d", day: 1)

@@ -30,12 +30,13 @@ struct ServedSpace {
 
     init(
         _ kind: StoresTests.Kind, at place: StorePlace, types: SpaceTypes = SpaceTypes(),
-        people: [String] = Self.people, now: @escaping @Sendable () -> Date = { ServedSpace.now }
+        people: [String] = Self.people, limits: SpaceLimits = SpaceLimits(),
+        now: @escaping @Sendable () -> Date = { ServedSpace.now }
     ) async throws {
         self.types = types
         let settings = ServingSettings(
             schema: Self.schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
-            spaceTypes: types)
+            spaceTypes: types, spaceLimits: limits)
         store =
             switch kind {
             case .durable: try await place.open(epoch: "e1", schema: Self.schema, accounts: people)
@@ -86,6 +87,56 @@ struct ServedSpace {
 
     func member(_ role: String, name: String = "n") -> JSON {
         ["space": .string(Self.space), "name": .string(name), "role": .string(role)]
+    }
+
+    /// The secret of a link.
+    static func secret(_ number: UInt8) -> InvitationSecret {
+        guard let secret = InvitationSecret(bytes: Array(repeating: number, count: InvitationSecret.byteCount)) else {
+            preconditionFailure("A secret has 32 bytes.")
+        }
+        return secret
+    }
+
+    func invitation(_ secret: InvitationSecret, role: String = "writer", _ more: JSONObject = [:]) -> JSON {
+        var row: JSONObject = [
+            "space": .string(Self.space), "role": .string(role), "label": "Home", "hash": .string(secret.hash),
+        ]
+        for (column, value) in more { row[column] = value }
+        return .object(row)
+    }
+
+    /// Makes an invitation, with the secret of the same number.
+    func invite(
+        _ number: UInt8 = 1, role: String = "writer", _ more: JSONObject = [:], by person: String = "ann"
+    ) async throws -> [String: String] {
+        let row = invitation(Self.secret(number), role: role, more)
+        return try await set(types.invitation, ["create": [RowKey.id(0x100 + Int(number)): row]], as: person)
+    }
+
+    /// A call that creates a member row with a ticket.
+    func joining(
+        _ number: UInt8 = 1, row: String = Self.bobRow, role: String? = nil, in account: String = Self.account,
+        space: String = Self.space
+    ) -> Invocation {
+        var member: JSONObject = [
+            "space": .string(space), "name": "Bob", "ticket": .string(Self.secret(number).text),
+        ]
+        if let role { member["role"] = .string(role) }
+        return call("\(types.member)/set", ["create": [row: .object(member)]], in: account)
+    }
+
+    func join(_ number: UInt8 = 1, as person: String = "bob", row: String = Self.bobRow) async throws -> [String:
+        String]
+    {
+        try refusals(try await send([joining(number, row: row)], as: person)[0])
+    }
+
+    /// The values of a stored row.
+    func row(_ type: String, _ id: String) async throws -> JSONObject {
+        let stored = try await store.read(account: Self.account, as: .operator) {
+            try $0.rows(type: type, ids: [id])[id]
+        }
+        return try #require(stored).row.patch().values
     }
 
     func found(by person: String = "ann", _ id: String = Self.annRow) async throws -> [String: String] {

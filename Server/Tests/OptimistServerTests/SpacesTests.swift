@@ -129,7 +129,7 @@ struct SpacesTests {
         let rename: JSONObject = ["update": [list: ["name": "n"]]]
         #expect(try await server.set("List", rename, as: "bob") == allowed(writers, list))
         #expect(try await server.set("List", ["destroy": [.string(list)]], as: "bob") == allowed(writers, list))
-        let invitation: JSONObject = ["create": [new: ["space": .string(ServedSpace.space), "role": "reader"]]]
+        let invitation: JSONObject = ["create": [new: server.invitation(ServedSpace.secret(1), role: "reader")]]
         #expect(try await server.set(server.types.invitation, invitation, as: "bob") == allowed([.owner], new))
         for column in ["name", "role"] {
             let update: JSONObject = ["update": [ServedSpace.annRow: [column: "reader"]]]

@@ -129,19 +129,20 @@ extension RowEvaluation {
         return WrittenRow(key: key, before: before, after: after, changed: after == nil ? [] : taken)
     }
 
-    /// Writes the app's values as the latest write of the row.
+    /// Writes the values of the app or the server as the latest write of the row.
     ///
     /// - Returns: The columns that changed. Nil: a column cannot hold its value, and the row is unchanged.
-    fileprivate mutating func amend(_ values: [String: JSON], _ clock: inout ServerClock) -> Set<String>? {
+    mutating func amend(_ values: [String: JSON], _ clock: inout ServerClock) -> Set<String>? {
         let fits = values.allSatisfy { column, value in
             guard let definition = type.columns[column], definition.type != .counter else { return false }
             return definition.objection(to: value) == nil
         }
         guard row.isAlive, fits else { return nil }
         let before = self
+        let changed = values.filter { row.cells[$0.key]?.value ?? .null != $0.value }
+        if changed.isEmpty { return [] }
         clock.witness(row)
         let stamp = clock.tick()
-        let changed = values.filter { row.cells[$0.key]?.value ?? .null != $0.value }
         for (column, value) in changed { row.cells[column] = Cell(value, stamp) }
         taken.formUnion(changed.keys)
         if objectionToSize() != nil {

@@ -42,6 +42,9 @@ struct SetEvaluation {
     struct Context {
         var schema: Schema
         var spaceTypes = SpaceTypes()
+        var spaceLimits = SpaceLimits()
+        /// The sender's spaces, if the push may enter one.
+        var spaces: SpaceCount?
         /// The sender. Nil: the operator.
         var person: String?
         var device: String?
@@ -143,8 +146,9 @@ extension SetEvaluation {
         if let source = operation.source { return try move(operation, type, from: source) }
         var row = try evaluation(of: operation, type, in: operation.book)
         let action = settled(operation).action
-        let step = row.apply(action, validation: context.rowValidation, texts: context.texts, clock: &clock)
+        var step = row.apply(action, validation: context.rowValidation, texts: context.texts, clock: &clock)
         note(&row)
+        decide(&row, after: operation, &step)
         books[operation.book].evaluations[operation.key] = row
         return step
     }
@@ -275,6 +279,7 @@ extension SetEvaluation {
             if errors.isEmpty {
                 for (place, rows) in settled.enumerated() {
                     errors.merge(try faultsOfOwners(in: place, rows)) { $0.merging($1) { first, _ in first } }
+                    errors.merge(try faultsOfLimits(in: place, rows)) { $0.merging($1) { first, _ in first } }
                 }
             }
             if errors.isEmpty { return settled }
@@ -295,6 +300,7 @@ extension SetEvaluation {
             writer: operations.contains { $0.read != nil } ? context.device : nil)
         try apply(place, to: &consequences)
         try mergeOwnMembers(in: place, &consequences)
+        try countUse(in: place, &consequences)
         try consequences.settle { book.evaluations[$0]?.entries.contains($1) == true }
         clock = consequences.clock
         return consequences
@@ -351,7 +357,8 @@ extension SetEvaluation {
         let entries = type.indexEntries(of: working.row)
         return RowChange(
             key: key, row: working.row, memory: working.memory, bornSeq: isBorn ? nil : stored?.bornSeq,
-            droppedEntries: former.subtracting(entries), addedEntries: entries.subtracting(former))
+            droppedEntries: former.subtracting(entries), addedEntries: entries.subtracting(former),
+            growth: (working.row.isAlive ? 1 : 0) - (stored?.row.isAlive == true ? 1 : 0))
     }
 }
 

@@ -40,7 +40,7 @@ extension Exchange {
     private mutating func addRest(after index: Int, to plan: inout Plan) {
         for (later, invocation) in request.methodCalls.enumerated().dropFirst(index + 1) where invocation.writes {
             do throws(MethodError) {
-                let book = try book(of: invocation.arguments)
+                let book = try book(of: invocation.arguments, toWrite: true)
                 let (type, _) = try method(invocation.name)
                 try add(Call(index: later, type: type, invocation: invocation, book: book), to: &plan)
             } catch {
@@ -58,8 +58,8 @@ extension Exchange {
         let operations = plan.operations
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
-            schema: schema, spaceTypes: settings.spaceTypes, person: reader.person,
-            device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
+            schema: schema, spaceTypes: settings.spaceTypes, spaceLimits: settings.spaceLimits, spaces: spaces,
+            person: reader.person, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
             rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
         let evaluation = try SetEvaluation(
             operations, groups: groups, in: context, over: plan.accounts.compactMap { books[$0]?.snapshot },

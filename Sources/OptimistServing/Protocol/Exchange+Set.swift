@@ -23,6 +23,7 @@ extension Exchange {
         if let expected = set.ifInState, expected != state.description {
             throw MethodError("stateMismatch", "The current state is \(state).")
         }
+        if type == settings.spaceTypes.member { set.dropTickets() }
         let made = makeIDs(for: &set, type)
         let ignored = settleTwice(&set)
         let place = plan.place(of: call.book.account)

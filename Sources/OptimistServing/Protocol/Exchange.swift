@@ -15,6 +15,8 @@ struct Exchange {
     var books: [String: Book]
     /// The spaces that the request names and whose members no longer include the reader.
     private let ended: [String: EndedAccess]
+    /// The reader's spaces, if the request may enter one.
+    let spaces: SpaceCount?
     var clock: ServerClock
     var createdIDs: [String: String]
     /// The types of /set and /copy calls that could not be read. Groups that name rows of these calls must not be applied.
@@ -36,14 +38,15 @@ struct Exchange {
     var pageRoom: Int
 
     init(
-        _ request: Request, of reader: Reader, over books: [Book], _ ended: [String: EndedAccess] = [:],
-        settings: ServingSettings, clock: ServerClock, texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
+        _ request: Request, of reader: Reader, over accounts: OpenAccounts<Book>, settings: ServingSettings,
+        clock: ServerClock, texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
     ) {
         self.request = request
         self.reader = reader
         self.settings = settings
-        self.books = Dictionary(books.map { ($0.account, $0) }, uniquingKeysWith: { $1 })
-        self.ended = ended
+        books = accounts.open
+        ended = accounts.ended
+        spaces = accounts.spaces
         self.clock = clock
         self.texts = texts
         createdIDs = request.createdIDs ?? [:]
@@ -115,7 +118,7 @@ struct Exchange {
         let arguments = try references.resolve(call.arguments, in: answers)
         let resolved = Call(
             index: index, type: type, invocation: Invocation(call.name, arguments, callID: call.callID),
-            book: try book(of: arguments))
+            book: try book(of: arguments, toWrite: verb == "set" || verb == "copy"))
         switch verb {
         case "get": return try get(resolved)
         case "changes": return try changes(resolved)
@@ -150,11 +153,14 @@ struct Exchange {
         return (vocabulary.presentType(parts[0]), parts[1])
     }
 
-    func book(of arguments: JSONObject, named member: String = "accountId") throws(MethodError) -> Book {
+    /// - Parameter toWrite: Whether the reader may open the account only to write, as a person who joins it.
+    func book(
+        of arguments: JSONObject, named member: String = "accountId", toWrite: Bool = false
+    ) throws(MethodError) -> Book {
         guard let id = arguments[member]?.string else { throw .invalidArguments("\"\(member)\" is missing.") }
+        if let book = books[id], toWrite || book.snapshot.access.mayRead { return book }
         if let end = ended[id] { throw .accessEnded(end) }
-        guard let book = books[id] else { throw .accountNotFound }
-        return book
+        throw .accountNotFound
     }
 
     /// In the order of the accounts' ids.

@@ -101,28 +101,42 @@ import OptimistCore
         let own = reader.person.flatMap { accounts.contains($0) ? $0 : nil }
         if request.writes {
             let texts = try await matchTexts(of: request, for: caller)
-            let founding = request.spacesToFound(by: settings)
-            return try await store.write(accounts: accounts, as: reader, founding: founding) { opened in
-                let open = opened.open
-                if let own, open[own] == nil { throw StoreError.noAccount }
+            let entrances = request.entrances(by: settings, at: now())
+            let epoch = store.epoch
+            return try await store.write(accounts: accounts, as: reader, entering: entrances) { opened in
+                if let own, opened.open[own] == nil { throw StoreError.noAccount }
                 // The time budget starts when the request has the writer.
                 let meter = WorkMeter(self.settings.workBudget, for: caller)
-                for account in open.values { account.meter = meter }
+                var books = opened.mapped { account in
+                    account.meter = meter
+                    return Book(writing: account)
+                }
+                for account in entrances.tickets.keys where books.open[account] == nil {
+                    books.open[account] = self.closedSpace(account, to: reader, epoch)
+                }
                 try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-                return try self.run(
-                    request, of: reader, over: open.values.map { Book(writing: $0) }, opened.ended, room, texts, meter)
+                return try self.run(request, of: reader, over: books, room, texts, meter)
             }
         }
         return try await store.read(accounts: accounts, as: reader) { opened in
-            let open = opened.open
-            if let own, open[own] == nil { throw StoreError.noAccount }
+            if let own, opened.open[own] == nil { throw StoreError.noAccount }
             // Reads run in parallel, so a long one delays no other person.
             let meter = WorkMeter(.unlimited, for: caller)
-            for account in open.values { account.meter = meter }
+            let books = opened.mapped { account in
+                account.meter = meter
+                return Book(account)
+            }
             try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-            return try self.run(
-                request, of: reader, over: open.values.map { Book($0) }, opened.ended, room, MatchedTexts(), meter)
+            return try self.run(request, of: reader, over: books, room, MatchedTexts(), meter)
         }
+    }
+
+    /// A space to which the reader has no valid ticket: empty, and stored nowhere. It is the same whether or not there
+    /// is such a space, so the answers are the same.
+    private func closedSpace(_ account: String, to reader: Reader, _ epoch: String) -> Book {
+        Book(
+            writing: InMemoryTransaction(
+                InMemoryAccount(), of: account, as: reader, .uninvited, epochs: [epoch]))
     }
 
     /// Matches texts before the request takes the writer, with a separate budget that treats the rows as one unit,
@@ -134,15 +148,14 @@ import OptimistCore
     }
 
     private func run(
-        _ request: Request, of reader: Reader, over books: [Book], _ ended: [String: EndedAccess],
-        _ room: (any AnswerRoom)?, _ texts: MatchedTexts, _ meter: WorkMeter
+        _ request: Request, of reader: Reader, over books: OpenAccounts<Book>, _ room: (any AnswerRoom)?,
+        _ texts: MatchedTexts, _ meter: WorkMeter
     ) throws -> Done {
         try meter.look()
         let clock = ServerClock(
             hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
         var exchange = Exchange(
-            request, of: reader, over: books, ended, settings: settings, clock: clock, texts: texts, meter: meter,
-            room: room)
+            request, of: reader, over: books, settings: settings, clock: clock, texts: texts, meter: meter, room: room)
         try exchange.run()
         hybrid.withLock { exchange.clock.hand(to: &$0) }
         let books = exchange.openedBooks

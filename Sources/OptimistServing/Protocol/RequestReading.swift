@@ -88,21 +88,6 @@ extension Request {
     }
 }
 
-extension Request {
-    /// The spaces that the request may found, because it creates a member row in them.
-    func spacesToFound(by settings: ServingSettings) -> Set<String> {
-        let member = settings.spaceTypes.member
-        guard settings.schema.types[member] != nil else { return [] }
-        let vocabulary = Vocabulary(settings.schema, version: schemaVersion)
-        let creating = methodCalls.filter { call in
-            let type = call.name.split(separator: "/").first.map { vocabulary.presentType(String($0)) }
-            return call.isSet && type == member && call.arguments["create"]?.object?.isEmpty == false
-        }
-        return Set(
-            creating.compactMap { $0.arguments["accountId"]?.string }.filter { SpaceAccount.space(of: $0) != nil })
-    }
-}
-
 extension Invocation {
     var isSet: Bool { name.hasSuffix("/set") }
     var isCopy: Bool { name.hasSuffix("/copy") }

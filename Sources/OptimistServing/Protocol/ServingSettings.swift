@@ -15,6 +15,8 @@
     /// The names of the engine's own types, which are part of ``schema`` if the schema lets rows be in spaces. Default:
     /// the names that devices know.
     public var spaceTypes: SpaceTypes
+    /// How much spaces may take. Default: as in ``SpaceLimits``.
+    public var spaceLimits: SpaceLimits
     /// Makes a row's id, a lower-case UUID, if the client did not choose an id.
     public var makeRowID: @Sendable () -> String
     /// How many days the server remembers deleted rows. Pass the same number to ``TombstoneSweep``. Default: 90.
@@ -39,10 +41,11 @@
         tombstoneDays: Int = RowSync.Limit.tombstoneDays, pageRows: Int = RowSync.Limit.maxPageRows,
         workBudget: WorkBudget = .standard, validate: @escaping Validation = { _ in nil },
         rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil,
-        spaceTypes: SpaceTypes = SpaceTypes()
+        spaceTypes: SpaceTypes = SpaceTypes(), spaceLimits: SpaceLimits = SpaceLimits()
     ) {
         self.schema = spaceTypes.added(to: schema)
         self.spaceTypes = spaceTypes
+        self.spaceLimits = spaceLimits
         self.makeRowID = makeRowID
         self.tombstoneDays = tombstoneDays
         self.pageRows = max(1, pageRows)

@@ -87,6 +87,10 @@
     case own
     /// A space that does not exist before this transaction.
     case founding
+    /// A space that the person may join with this invitation, by a member row in this transaction.
+    case joining(Invitation)
+    /// A space that the person wants to join without a valid ticket, or that does not exist. It looks empty.
+    case uninvited
     /// A space in which the person is a member.
     case member(Membership)
     /// Any account.
@@ -95,6 +99,8 @@
     public var role: Role {
         switch self {
         case .own, .founding, .operator: .owner
+        case .joining(let invitation): invitation.role
+        case .uninvited: .reader
         case .member(let membership): membership.role
         }
     }
@@ -102,7 +108,23 @@
     public var membership: Membership? {
         switch self {
         case .member(let membership): membership
-        case .own, .founding, .operator: nil
+        case .own, .founding, .joining, .uninvited, .operator: nil
+        }
+    }
+
+    /// Whether the transaction must make the person a member before anything else can be in the account.
+    var isEntering: Bool {
+        switch self {
+        case .founding, .joining, .uninvited: true
+        case .own, .member, .operator: false
+        }
+    }
+
+    /// Whether the person may read. A ticket is no right to read before its person is a member, whom others see.
+    var mayRead: Bool {
+        switch self {
+        case .joining, .uninvited: false
+        case .own, .founding, .member, .operator: true
         }
     }
 
@@ -113,7 +135,7 @@
         switch reader {
         case .operator: self = .operator
         case .person(account): self = .own
-        case .person:
+        case .person, .guest:
             guard let membership, membership.end == nil else { return nil }
             self = .member(membership)
         }
@@ -134,9 +156,16 @@
     public var open: [String: Account]
     /// The spaces whose former members include the reader.
     public var ended: [String: EndedAccess]
+    /// The reader's spaces, if a request may enter one. Otherwise nil.
+    public var spaces: SpaceCount?
 
-    public init(open: [String: Account] = [:], ended: [String: EndedAccess] = [:]) {
+    public init(open: [String: Account] = [:], ended: [String: EndedAccess] = [:], spaces: SpaceCount? = nil) {
         self.open = open
         self.ended = ended
+        self.spaces = spaces
+    }
+
+    public func mapped<Other>(_ transform: (Account) -> Other) -> OpenAccounts<Other> {
+        OpenAccounts<Other>(open: open.mapValues(transform), ended: ended, spaces: spaces)
     }
 }

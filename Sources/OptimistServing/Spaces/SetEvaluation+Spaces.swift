@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 @_spi(Internals) import OptimistWire
 
 extension SetEvaluation {
@@ -15,13 +16,20 @@ extension SetEvaluation {
         return rules.objection(
             to: SpaceRules.Write(
                 operation: operation, account: book.account, access: book.snapshot.access,
-                owner: isMember ? try book.reader.row(operation.key)?.memory.person : nil, person: context.person))
+                owner: isMember ? try book.reader.row(operation.key)?.memory.person : nil, person: context.person,
+                members: members(in: operation.book).map(\.key), now: clock.date))
+    }
+
+    /// The operations on member rows.
+    func members(in place: Int) -> [RowOperation] {
+        operations.filter { $0.book == place && $0.key.type == context.spaceTypes.member }
     }
 
     private func objectionToMove(_ operation: RowOperation, from source: Book, to destination: Book) -> SetError? {
         func write(_ book: Book) -> SpaceRules.Write {
             SpaceRules.Write(
-                operation: operation, account: book.account, access: book.snapshot.access, person: context.person)
+                operation: operation, account: book.account, access: book.snapshot.access, person: context.person,
+                now: clock.date)
         }
         return rules.objection(toMoveFrom: write(source), to: write(destination))
     }
@@ -31,12 +39,25 @@ extension SetEvaluation {
         rules.withoutOwnRole(operation, of: books[operation.book].snapshot.access)
     }
 
-    /// Notes the person whose member row it is. The person comes from the request's token, never from the row.
+    /// Notes the person whose member row it is, or who invites. The person comes from the request's token, never from
+    /// the row.
     func note(_ row: inout RowEvaluation) {
-        guard row.key.type == context.spaceTypes.member, row.memory.person == nil, row.row.isAlive,
-            let person = context.person
+        let types = context.spaceTypes
+        guard row.key.type == types.member || row.key.type == types.invitation, row.memory.person == nil,
+            row.row.isAlive, let person = context.person
         else { return }
         row.noteOwner(person)
+    }
+
+    /// Writes the columns that the server decides. The answer has the values that differ from the sender's.
+    mutating func decide(_ row: inout RowEvaluation, after operation: RowOperation, _ step: inout RowStep) {
+        guard rules.areNeeded, case .merged(let life, let lost) = step, row.row.generation == life else { return }
+        let values = rules.decided(
+            row.row, of: row.key.type, stored: row.stored?.row,
+            isOwn: context.person != nil && row.memory.person == context.person,
+            books[operation.book].snapshot.access, at: clock.date)
+        guard !values.isEmpty, let changed = row.amend(values, &clock) else { return }
+        step = .merged(life: life, lost: lost.union(changed))
     }
 
     // MARK: - One row for each member
@@ -57,13 +78,24 @@ extension SetEvaluation {
         }
     }
 
+    /// Counts one use of the invitation with which the person joins.
+    func countUse(in place: Int, _ consequences: inout Consequences) throws {
+        guard case .joining(let invitation) = books[place].snapshot.access, let person = context.person else { return }
+        let own = consequences.rows.order.first { key in
+            guard key.type == context.spaceTypes.member, let working = consequences.rows.rows[key] else { return false }
+            return working.row.isAlive && working.memory.person == person
+        }
+        guard let own, let cause = consequences.rows.rows[own]?.cause else { return }
+        try consequences.put(.int(invitation.used + 1), invitation.key, SpaceTypes.used, cause)
+    }
+
     // MARK: - After the whole push
 
     /// The roles of an account's members after the push, by person. Nil: the push changes no member row.
-    private func rolesAfter(_ place: Int, _ rows: WorkingRows) throws -> [String: Role]? {
+    func rolesAfter(_ place: Int, _ rows: WorkingRows) throws -> [String: Role]? {
         guard rules.areNeeded else { return nil }
         let changed = rows.order.filter { $0.type == context.spaceTypes.member }
-        guard !changed.isEmpty || books[place].snapshot.access == .founding else { return nil }
+        guard !changed.isEmpty || books[place].snapshot.access.isEntering else { return nil }
         let former = try books[place].snapshot.members()
         var roles = Dictionary(former.map { ($0.person, $0.role) }, uniquingKeysWith: { $1 })
         let ids = Set(former.map(\.memberID))
@@ -77,21 +109,19 @@ extension SetEvaluation {
         return roles
     }
 
-    /// The units that would leave a space without an owner, or that write to a missing space.
+    /// The units that would leave a space without an owner, or that write to a space that their sender does not enter.
     func faultsOfOwners(in place: Int, _ rows: WorkingRows) throws -> [Int: [Row: SetError]] {
         guard let roles = try rolesAfter(place, rows) else { return [:] }
-        let members = operations.filter { $0.book == place && $0.key.type == context.spaceTypes.member }
-        if roles.isEmpty, books[place].snapshot.access == .founding {
-            let error = SetError(
-                "blocked", "The space does not exist yet.",
-                blockedBy: Set(members.map(\.key.description)).sorted())
-            return faults(error, of: operations.filter { $0.book == place })
+        let members = members(in: place)
+        let hasEntered = context.person.map { roles[$0] != nil } ?? !roles.isEmpty
+        if books[place].snapshot.access.isEntering, !hasEntered {
+            return faults(.notEntered(members.map(\.key)), of: operations.filter { $0.book == place })
         }
         if roles.isEmpty || roles.values.contains(.owner) { return [:] }
         return faults(SetError("lastOwner", "The space would have members, but no owner."), of: members)
     }
 
-    private func faults(_ error: SetError, of operations: [RowOperation]) -> [Int: [Row: SetError]] {
+    func faults(_ error: SetError, of operations: [RowOperation]) -> [Int: [Row: SetError]] {
         var faults: [Int: [Row: SetError]] = [:]
         for operation in operations {
             guard let unit = units.number(of: operation.key), !units.hasFailed(unit) else { continue }
@@ -114,6 +144,10 @@ extension SetEvaluation {
             return change
         }
     }
+}
+
+extension ServerClock {
+    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
 }
 
 extension MergeRow {

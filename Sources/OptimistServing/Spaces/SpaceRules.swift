@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 @_spi(Internals) import OptimistWire
 
 /// Which rows can be in an account, and who may write them.
@@ -18,6 +19,10 @@ struct SpaceRules {
         /// For a stored member row: the member whose row it is.
         var owner: String?
         var person: String?
+        /// The push's member rows in the account.
+        var members: [RowKey] = []
+        /// By the server's clock.
+        var now: Date
     }
 
     /// Why a write is refused before it is merged. Nil: it is allowed.
@@ -25,8 +30,10 @@ struct SpaceRules {
         switch write.access {
         case .operator: nil
         case .own: objection(in: nil, to: write.operation)
-        case .founding, .member:
+        case .uninvited: objectionToUninvited(write)
+        case .founding, .joining, .member:
             objection(in: SpaceAccount.space(of: write.account), to: write.operation) ?? objectionToRole(write)
+                ?? objectionToInvitation(write)
         }
     }
 

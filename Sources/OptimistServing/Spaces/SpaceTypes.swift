@@ -9,7 +9,7 @@
     public var space: String
     /// In a space: a row for each member.
     public var member: String
-    /// In a space: the open invitations.
+    /// In a space: the invitations. A deleted one is revoked.
     public var invitation: String
 
     public init(
@@ -27,14 +27,19 @@
         var schema = schema
         let name = ColumnSchema(.string, maxBytes: Self.maxNameBytes)
         schema.types[space] = TypeSchema(columns: ["name": name])
-        var members = TypeSchema(columns: ["space": ColumnSchema(.ref), "name": name, Self.role: ColumnSchema(.string)])
+        var members = TypeSchema(columns: [
+            "space": ColumnSchema(.ref), "name": name, Self.role: ColumnSchema(.string),
+            Self.ticket: ColumnSchema(.data),
+        ])
         members.space = .own("space")
         schema.types[member] = members
-        var invitations = TypeSchema(columns: [
-            "space": ColumnSchema(.ref), Self.role: ColumnSchema(.string), "label": name,
-            "endsAt": ColumnSchema(.date), "uses": ColumnSchema(.int), "used": ColumnSchema(.int),
-            "hash": ColumnSchema(.data),
-        ])
+        var invitations = TypeSchema(
+            columns: [
+                "space": ColumnSchema(.ref), Self.role: ColumnSchema(.string), "label": name,
+                Self.endsAt: ColumnSchema(.date),
+                Self.uses: ColumnSchema(.int, rules: ColumnRules(min: 1, max: 10_000)),
+                Self.used: ColumnSchema(.int), "hash": ColumnSchema(.data, isRequired: true),
+            ], uniqueIndexes: [Entrances.index])
         invitations.space = .own("space")
         schema.types[invitation] = invitations
         return schema
@@ -42,5 +47,12 @@
 
     /// The column with the role, in member rows and invitations.
     static let role = "role"
+    /// The column of a member row with the secret of a link. It is only ever sent to the server, and never stored.
+    static let ticket = "ticket"
+    /// The columns of an invitation with its end, its number of uses, and how many of them are used. The server writes
+    /// the last.
+    static let endsAt = "endsAt"
+    static let uses = "uses"
+    static let used = "used"
     private static let maxNameBytes = 1_000
 }

@@ -3,6 +3,8 @@
 /// The in-memory store's data about an account, apart from its rows.
 struct AccountNotes: Sendable {
     var seq: Int64 = 0
+    /// The number of living rows.
+    var rowCount = 0
     /// The last transaction whose tombstones the store has purged.
     var floor: Int64 = 0
     /// The last transaction reported to the app.

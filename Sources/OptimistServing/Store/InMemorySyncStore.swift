@@ -50,18 +50,18 @@ import OptimistCore
     }
 
     public func read<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
-        try reading(accounts, as: reader, work)
+        try reading(accounts, as: reader, entering: entrances, work)
     }
 
     public func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         try state.withLock { contents in
-            let opening = contents.opening(accounts, as: reader, founding: founding)
+            let opening = try contents.opening(accounts, as: reader, entering: entrances)
             // Remove the accounts from the dictionary so that their rows change in place instead of being copied.
             for id in opening.open.keys { contents.accounts[id] = nil }
             defer {
@@ -70,7 +70,7 @@ import OptimistCore
                 }
             }
             do {
-                let answer = try work(OpenAccounts(open: opening.open, ended: opening.ended))
+                let answer = try work(opening.mapped { $0 })
                 for transaction in opening.open.values { transaction.contents.sweep() }
                 return answer
             } catch {
@@ -97,34 +97,42 @@ import OptimistCore
     }
 
     private func reading<Answer: Sendable>(
-        _ accounts: Set<String>, as reader: Reader, _ work: (OpenAccounts<any AccountSnapshot>) throws -> Answer
+        _ accounts: Set<String>, as reader: Reader, entering entrances: Entrances = .none,
+        _ work: (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) throws -> Answer {
         try state.withLock { contents in
-            let opening = contents.opening(accounts, as: reader)
-            return try work(OpenAccounts(open: opening.open, ended: opening.ended))
+            try work(contents.opening(accounts, as: reader, entering: entrances).mapped { $0 })
         }
     }
 }
 
 extension InMemorySyncStore.Contents {
     fileprivate func opening(
-        _ asked: Set<String>, as reader: Reader, founding: Set<String> = []
-    ) -> OpenAccounts<InMemoryTransaction> {
+        _ asked: Set<String>, as reader: Reader, entering entrances: Entrances
+    ) throws -> OpenAccounts<InMemoryTransaction> {
         var opening = OpenAccounts<InMemoryTransaction>()
+        if !entrances.isEmpty { opening.spaces = reader.person.map(spaces) }
         for id in asked {
+            func open(_ account: InMemoryAccount, _ access: Access) -> InMemoryTransaction {
+                InMemoryTransaction(account, of: id, as: reader, access, epochs: epochs)
+            }
             let membership = reader.person.flatMap { accounts[id]?.notes.members[$0] }
             if let account = accounts[id] {
-                if let access = Access(of: reader, to: id, membership) {
-                    opening.open[id] = InMemoryTransaction(account, of: id, as: reader, access, epochs: epochs)
-                } else {
-                    opening.ended[id] = membership?.end
-                }
-            } else if founding.contains(id) {
-                opening.open[id] = InMemoryTransaction(
-                    InMemoryAccount(), of: id, as: reader, .founding, epochs: epochs)
+                opening.ended[id] = membership?.end
+                let access =
+                    try Access(of: reader, to: id, membership)
+                    ?? entrances.access(to: open(account, .operator), membership)
+                if let access { opening.open[id] = open(account, access) }
+            } else if entrances.founding.contains(id) {
+                opening.open[id] = open(InMemoryAccount(), .founding)
             }
         }
         return opening
+    }
+
+    private func spaces(of person: String) -> SpaceCount {
+        let memberships = accounts.values.compactMap { $0.notes.members[person] }.filter { $0.end == nil }
+        return SpaceCount(all: memberships.count, owned: memberships.count { $0.role == .owner })
     }
 }
 
@@ -151,6 +159,7 @@ final class InMemoryTransaction: AccountTransaction {
         former = contents.notes
     }
 
+    var rowCount: Int { contents.notes.rowCount }
     var seq: Int64 { contents.notes.seq }
     var floor: Int64 { contents.notes.floor }
     var epoch: String { epochNames.last ?? "" }
@@ -240,6 +249,7 @@ final class InMemoryTransaction: AccountTransaction {
         for (ordinal, change) in changes.enumerated() {
             try meter?.step()
             formerRows.append((change, contents.put(change, ordinal: ordinal)))
+            contents.notes.rowCount += change.growth
             if let membership = change.membership { note(membership) }
         }
         return seq

@@ -5,17 +5,29 @@
     /// A person, by the id of the person's own account. May open this account, and the spaces of which the person is a
     /// member.
     case person(String)
+    /// A client that has not signed in. May open a space with a ticket, to see the ticket's invitation.
+    case guest
     /// The server's own housekeeping, and its operator. May open every account.
     case `operator`
 
-    /// Nil for the operator.
+    /// Nil for the operator and a guest.
     public var person: String? {
         switch self {
         case .person(let id): id
-        case .operator: nil
+        case .guest, .operator: nil
         }
     }
 
+    /// The person in a store's statements. Nil lets the statement find every account. A guest has the
+    /// empty text, which is not the id of a person.
+    public var key: String? { self == .operator ? nil : person ?? "" }
+
     /// A name for the queues where readers take turns. No account's id begins with "@".
-    public var turn: String { person ?? "@operator" }
+    public var turn: String {
+        switch self {
+        case .person(let id): id
+        case .guest: "@guest"
+        case .operator: "@operator"
+        }
+    }
 }

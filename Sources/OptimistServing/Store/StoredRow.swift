@@ -55,7 +55,7 @@ public import OptimistWire
     public var replaced: [String: [String: ReplacedClock]]
     /// Values that a device overwrote, or deleted with the row, without having read them.
     public var unread: UnreadClocks
-    /// For a member row: the person whose row it is. Never on the wire.
+    /// For a member row: the person whose row it is. For an invitation: the person who invites. Never on the wire.
     public var person: String?
 
     public init(

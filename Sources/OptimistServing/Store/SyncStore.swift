@@ -16,11 +16,12 @@ public import OptimistWire
     /// - Parameters:
     ///   - accounts: The accounts' ids.
     ///   - reader: The person or operator. Takes turns with other readers.
+    ///   - entrances: The tickets for spaces of which the reader is not a member. Founds nothing.
     ///   - work: Receives the accounts by id. An account is missing if it does not exist or the reader may not open
     ///     it. Both cases look the same. Only a former member of a space learns that the access ended.
     /// - Throws: What `work` throws, or the database's error.
     func read<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer
 
@@ -33,12 +34,12 @@ public import OptimistWire
     /// - Parameters:
     ///   - accounts: The accounts' ids.
     ///   - reader: The person or operator. Takes turns with other readers.
-    ///   - founding: The spaces among the accounts that `work` may found. If such an account does not exist, the store
-    ///     makes and opens it, and keeps it if `work` appends to it.
-    ///   - work: As for ``read(accounts:as:_:)``.
+    ///   - entrances: The spaces among the accounts that `work` may found or join. If an account to found does not
+    ///     exist, the store makes and opens it, and keeps it if `work` appends to it.
+    ///   - work: As for ``read(accounts:as:entering:_:)``.
     /// - Throws: What `work` throws, or the database's error.
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer
 
@@ -49,14 +50,24 @@ public import OptimistWire
 }
 
 @_spi(Internals) extension SyncStore {
-    /// Writes in existing accounts only.
+    /// Reads what the reader may open without a ticket.
+    ///
+    /// - Throws: What `work` throws, or the database's error.
+    public func read<Answer: Sendable>(
+        accounts: Set<String>, as reader: Reader,
+        _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
+    ) async throws -> Answer {
+        try await read(accounts: accounts, as: reader, entering: .none, work)
+    }
+
+    /// Writes in accounts that the reader may open without entering a space.
     ///
     /// - Throws: What `work` throws, or the database's error.
     public func write<Answer: Sendable>(
         accounts: Set<String>, as reader: Reader,
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
-        try await write(accounts: accounts, as: reader, founding: [], work)
+        try await write(accounts: accounts, as: reader, entering: .none, work)
     }
 
     /// Runs `work` on one snapshot of an account, outside the event loops.
@@ -98,6 +109,8 @@ public import OptimistWire
     var access: Access { get }
     /// The persons who are members of the account, if it is a space, in the order of their ids.
     func members() throws -> [Membership]
+    /// How many living rows the account has.
+    var rowCount: Int { get }
     /// The number of the account's last transaction, or zero before the first.
     var seq: Int64 { get }
     /// The last transaction whose tombstones the store has purged. No device can continue from an earlier state.
@@ -159,6 +172,8 @@ public import OptimistWire
     public var bornSeq: Int64?
     public var droppedEntries: Set<IndexEntry>
     public var addedEntries: Set<IndexEntry>
+    /// How many more living rows the account has because of this row: 1, 0 or -1.
+    public var growth = 0
     /// For a member row: the change of the index of members. Nil: the index does not change.
     public var membership: MembershipChange?
 }

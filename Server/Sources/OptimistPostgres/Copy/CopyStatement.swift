@@ -13,8 +13,9 @@ enum CopyStatement: String, PostgresStatement, CaseIterable {
         case .addAccount:
             """
             INSERT INTO optimist_accounts
-                (account_id, kind, email, password, created_at, seq, epoch, floor, day, schema_version, reported)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                (account_id, kind, email, password, created_at, seq, epoch, floor, day, schema_version, reported,
+                row_count)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             """
         case .addPush:
             "INSERT INTO optimist_pushes (account_id, person_id, device, number, day) VALUES ($1, $2, $3, $4, $5)"

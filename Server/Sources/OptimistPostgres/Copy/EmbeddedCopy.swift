@@ -160,7 +160,7 @@ package struct EmbeddedCopy: Sendable {
             [
                 .text(id), .text(account.kind), .text(account.email), .text(account.password),
                 .text(account.createdAt), .int(account.seq), .text(account.epoch), .int(account.floor),
-                .int(account.day), .int(version), .int(account.reported),
+                .int(account.day), .int(version), .int(account.reported), .int(account.rowCount),
             ])
         for epoch in account.epochs {
             try connection.enqueue(RowStatement.beginEpoch, [.text(id), .text(epoch.name), .int(epoch.firstSeq)])

@@ -52,14 +52,16 @@ extension Membership {
         _ connection: PostgresConnection
     ) throws -> Membership? {
         guard let person = reader.person, person != account else { return nil }
-        guard statement == .lock else { return Membership(of: person, rows, from: 6) }
+        guard statement == .lock else { return Membership(of: person, rows, from: 7) }
         let locked = try connection.query(RowStatement.membership, [.text(account), .text(person)])
         return locked.count == 1 ? Membership(of: person, locked, from: 0) : nil
     }
 
-    private init(of person: String, _ rows: PostgresRows, from column: Int) {
+    /// Nil if the columns are null, because the person was never a member.
+    private init?(of person: String, _ rows: PostgresRows, from column: Int) {
+        guard let memberID = rows.textIfAny(0, column) else { return nil }
         self.init(
-            person: person, memberID: rows.text(0, column), role: rows.text(0, column + 1),
+            person: person, memberID: memberID, role: rows.text(0, column + 1),
             joinedSeq: rows.int64(0, column + 2), endedSeq: rows.intIfAny(0, column + 3).map(Int64.init),
             reason: rows.textIfAny(0, column + 4))
     }

@@ -13,6 +13,7 @@ final class PostgresAccount: AccountTransaction {
     var access: Access
     var meter: WorkMeter?
     private let epochNames: [String]
+    private(set) var rowCount: Int
     private(set) var seq: Int64
     private(set) var floor: Int64
     private var lastEpoch: String?
@@ -36,6 +37,7 @@ final class PostgresAccount: AccountTransaction {
         lastDay = rows.intIfAny(0, 3)
         schemaVersion = rows.int(0, 4)
         epochNames = try epochs.names(upTo: rows.int64(0, 5), connection)
+        rowCount = rows.int(0, 6)
     }
 
     var epoch: String { epochNames.last ?? "" }
@@ -154,7 +156,8 @@ final class PostgresAccount: AccountTransaction {
         try beginEpochIfNeeded()
         try begin(day: day)
         seq += 1
-        try connection.enqueue(RowStatement.setSeq, [.text(account), .int(seq)])
+        rowCount += changes.reduce(0) { $0 + $1.growth }
+        try connection.enqueue(RowStatement.setSeq, [.text(account), .int(seq), .int(rowCount)])
         try upsert(changes)
         for change in changes {
             for entry in change.droppedEntries {

@@ -8,7 +8,7 @@ import OptimistWire
 /// The rows of the accounts, in a PostgreSQL database that any number of processes share.
 ///
 /// The account's lock is the lock of its row. Seqs are assigned under it, so a later seq never commits first. Closures
-/// passed to ``read(accounts:as:_:)`` and ``write(accounts:as:_:)`` may run more than once: see
+/// passed to ``read(accounts:as:entering:_:)`` and ``write(accounts:as:entering:_:)`` may run more than once: see
 /// ``PostgresPool/run(of:_:)``.
 struct PostgresSyncStore: SyncStore {
     let pool: PostgresPool
@@ -29,33 +29,33 @@ struct PostgresSyncStore: SyncStore {
     var epoch: String { known.present }
 
     func read<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
         let read: @Sendable (PostgresConnection) throws -> Answer? = { connection in
             try connection.transaction(.beginSnapshot) { connection in
-                let opened = try open(accounts, as: reader, .read, connection)
+                let opened = try open(accounts, as: reader, entering: entrances, .read, connection)
                 guard try opened.open.values.allSatisfy({ try $0.isConverted(to: schema) }) else { return nil }
-                return try work(OpenAccounts(open: opened.open, ended: opened.ended))
+                return try work(opened.mapped { $0 })
             }
         }
         let answer = isSynchronous ? try runNow(read) : try await reads.run(of: reader) { try await pool.run(read) }
         if let answer { return answer }
         // An account must first be converted to the current schema, which takes a write.
-        return try await write(accounts: accounts, as: reader) { opened in
-            try work(OpenAccounts(open: opened.open, ended: opened.ended))
-        }
+        var joining = entrances
+        joining.founding = []
+        return try await write(accounts: accounts, as: reader, entering: joining) { try work($0.mapped { $0 }) }
     }
 
     func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         try await run(of: reader.turn) { connection in
             try connection.transaction { connection in
-                let opened = try open(accounts, as: reader, founding: founding, .lock, connection)
+                let opened = try open(accounts, as: reader, entering: entrances, .lock, connection)
                 for account in opened.open.values { try account.convert(to: schema) }
-                let answer = try work(OpenAccounts(open: opened.open, ended: opened.ended))
+                let answer = try work(opened.mapped { $0 })
                 for account in opened.open.values where account.isUnfounded { try account.giveUp() }
                 return answer
             }
@@ -64,25 +64,41 @@ struct PostgresSyncStore: SyncStore {
 
     /// Opens accounts one by one, in the order of their ids, so that writers never wait for each other in a circle.
     private func open(
-        _ accounts: Set<String>, as reader: Reader, founding: Set<String> = [], _ statement: RowStatement,
+        _ accounts: Set<String>, as reader: Reader, entering entrances: Entrances, _ statement: RowStatement,
         _ connection: PostgresConnection
     ) throws -> OpenAccounts<PostgresAccount> {
         var opened = OpenAccounts<PostgresAccount>()
+        if !entrances.isEmpty { opened.spaces = try reader.person.map { try spaces(of: $0, connection) } }
         for id in accounts.sorted() {
-            var rows = try connection.query(statement, [.text(id), .text(reader.person)])
+            let rows = try connection.query(statement, values(id, for: reader, entering: entrances))
+            func account(_ rows: PostgresRows, _ access: Access) throws -> PostgresAccount {
+                try PostgresAccount(connection, id, as: reader, access, rows, epochs: known)
+            }
             if rows.count == 1 {
                 let membership = try Membership.of(reader, in: id, rows, by: statement, connection)
-                if let access = Access(of: reader, to: id, membership) {
-                    opened.open[id] = try PostgresAccount(connection, id, as: reader, access, rows, epochs: known)
-                } else {
-                    opened.ended[id] = membership?.end
-                }
-            } else if founding.contains(id), try found(id, connection) {
-                rows = try connection.query(RowStatement.read, [.text(id), .null])
-                opened.open[id] = try PostgresAccount(connection, id, as: reader, .founding, rows, epochs: known)
+                opened.ended[id] = membership?.end
+                let access =
+                    try Access(of: reader, to: id, membership)
+                    ?? entrances.access(to: account(rows, .operator), membership)
+                if let access { opened.open[id] = try account(rows, access) }
+            } else if statement == .lock, entrances.founding.contains(id), try found(id, connection) {
+                let made = try connection.query(RowStatement.read, values(id, for: .operator, entering: .none))
+                opened.open[id] = try account(made, .founding)
             }
         }
         return opened
+    }
+
+    private func values(_ account: String, for reader: Reader, entering entrances: Entrances) -> [PostgresValue] {
+        let tickets = entrances.tickets[account]?.map(\.text.shortKey) ?? []
+        return [
+            .text(account), .text(reader.key), .text(entrances.type), .text(Entrances.index.name), .texts(tickets),
+        ]
+    }
+
+    private func spaces(of person: String, _ connection: PostgresConnection) throws -> SpaceCount {
+        let rows = try connection.query(SpanningStatement.spaceCount, [.text(person)])
+        return SpaceCount(all: rows.int(0, 0), owned: rows.int(0, 1))
     }
 
     /// Makes the account of a space, locked. False if an account has this id.

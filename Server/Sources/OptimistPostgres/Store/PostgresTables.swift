@@ -118,7 +118,7 @@ enum PostgresTables {
             account_id text COLLATE "C" PRIMARY KEY, kind text NOT NULL DEFAULT 'person', email text,
             password text NOT NULL, created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C",
             floor bigint NOT NULL DEFAULT 0, day bigint, schema_version bigint NOT NULL DEFAULT 0,
-            reported bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
+            reported bigint NOT NULL DEFAULT 0, row_count bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
         CREATE TABLE optimist_account_epochs (
             account_id text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL, first_seq bigint NOT NULL,
             PRIMARY KEY (account_id, epoch));
@@ -140,6 +140,7 @@ enum PostgresTables {
             account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
             role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
             PRIMARY KEY (account_id, person_id));
+        CREATE INDEX optimist_members_by_person ON optimist_members (person_id) WHERE ended_seq IS NULL;
         CREATE TABLE optimist_rows (
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
             generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,

@@ -16,7 +16,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .lock: "\(Self.account) FOR UPDATE OF a"
         case .read: Self.account
         case .epochs: "SELECT epoch, first_seq FROM optimist_account_epochs WHERE account_id = $1"
-        case .setSeq: "UPDATE optimist_accounts SET seq = $2 WHERE account_id = $1"
+        case .setSeq: "UPDATE optimist_accounts SET seq = $2, row_count = $3 WHERE account_id = $1"
         case .beginEpoch:
             "INSERT INTO optimist_account_epochs (account_id, epoch, first_seq) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         case .setEpoch: "UPDATE optimist_accounts SET epoch = $2 WHERE account_id = $1"
@@ -38,13 +38,16 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The account and the reader's membership, if the account has to do with the reader. The second parameter is the
-    /// person, or null for the operator.
+    /// The account and the reader's membership, if the account has to do with the reader, or the reader has the ticket
+    /// of an invitation. The second parameter is the person, or null for the operator. The others find a ticket in the
+    /// index: the type, the index and the keys.
     private static let account = """
         SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs),
-            m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+            a.row_count, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
         FROM optimist_accounts a LEFT JOIN optimist_members m ON m.account_id = $1 AND m.person_id = $2
-        WHERE a.account_id = $1 AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL)
+        WHERE a.account_id = $1 AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL
+            OR EXISTS (SELECT 1 FROM optimist_index
+                WHERE account_id = $1 AND type = $3 AND name = $4 AND key = ANY($5::text[])))
         """
 
     private var ofSpaces: String {

@@ -79,6 +79,7 @@ package final class EmbeddedExport: Sendable {
         package var floor: Int64
         package var day: Int?
         package var reported: Int64
+        package var rowCount: Int
         package var epochs: [(name: String, firstSeq: Int64)]
         package var days: [(day: Int, firstSeq: Int64)]
         package var pushes: [(person: String, device: String, number: Int64, day: Int)]
@@ -93,11 +94,11 @@ package final class EmbeddedExport: Sendable {
             func rows(_ columns: String, _ table: String) throws -> [Row] {
                 try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(table) WHERE account_id = ?", arguments: [id])
             }
-            let columns = "kind, email, password, created_at, seq, epoch, floor, day, reported"
+            let columns = "kind, email, password, created_at, seq, epoch, floor, day, reported, row_count"
             guard let row = try rows(columns, "optimist_accounts").first else { throw StoreError.noAccount }
             return Account(
                 id: id, kind: row[0], email: row[1], password: row[2], createdAt: row[3], seq: row[4], epoch: row[5],
-                floor: row[6], day: row[7], reported: row[8],
+                floor: row[6], day: row[7], reported: row[8], rowCount: row[9],
                 epochs: try rows("epoch, first_seq", "optimist_account_epochs").map { ($0[0], $0[1]) },
                 days: try rows("day, first_seq", "optimist_account_days").map { ($0[0], $0[1]) },
                 pushes: try rows("person_id, device, number, day", "optimist_pushes").map {

@@ -7,6 +7,7 @@ import GRDB
 extension SQLiteAccount {
     /// The stored state of an account, with the reader's membership.
     struct State {
+        var rowCount = 0
         var seq: Int64 = 0
         var epoch: String?
         var floor: Int64 = 0
@@ -16,17 +17,23 @@ extension SQLiteAccount {
         /// The state of a new account.
         init() {}
 
-        /// Nil if the account does not exist, or the reader was never a member.
-        init?(of account: String, for reader: Reader, _ db: Database) throws {
+        /// Nil if the account does not exist, or if the reader was never a member and has no ticket of an invitation.
+        init?(of account: String, for reader: Reader, entering entrances: Entrances, _ db: Database) throws {
             let query = try db.cachedStatement(
                 sql: """
-                    SELECT a.seq, a.epoch, a.floor, a.day, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+                    SELECT a.seq, a.epoch, a.floor, a.day, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason,
+                        a.row_count
                     FROM optimist_accounts a LEFT JOIN optimist_members m
                         ON m.account_id = ?1 AND m.person_id = ?2
-                    WHERE a.account_id = ?1 AND (?2 IS NULL OR a.account_id = ?2 OR m.person_id IS NOT NULL)
+                    WHERE a.account_id = ?1 AND (?2 IS NULL OR a.account_id = ?2 OR m.person_id IS NOT NULL
+                        OR EXISTS (SELECT 1 FROM optimist_index WHERE account_id = ?1 AND type = ?3 AND name = ?4
+                            AND key IN (SELECT value FROM json_each(?5))))
                     """)
-            guard let row = try Row.fetchOne(query, arguments: [account, reader.person]) else { return nil }
-            (seq, epoch, floor, day) = (row[0], row[1], row[2], row[3])
+            let tickets = entrances.tickets[account]?.map(\.text) ?? []
+            let row = try Row.fetchOne(
+                query, arguments: [account, reader.key, entrances.type, Entrances.index.name, tickets.jsonText])
+            guard let row else { return nil }
+            (seq, epoch, floor, day, rowCount) = (row[0], row[1], row[2], row[3], row[9])
             if let person = reader.person, let memberID: String = row[4] {
                 membership = Membership(
                     person: person, memberID: memberID, role: row[5], joinedSeq: row[6], endedSeq: row[7],
@@ -50,6 +57,15 @@ extension SQLiteAccount {
         for table in ["optimist_pushes", "optimist_accounts"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE account_id = ?", arguments: [account])
         }
+    }
+
+    static func spaces(of person: String, _ db: Database) throws -> SpaceCount {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT count(*), count(*) FILTER (WHERE role = 'owner') FROM optimist_members
+                WHERE person_id = ? AND ended_seq IS NULL
+                """)
+        return try Row.fetchOne(query, arguments: [person]).map { SpaceCount(all: $0[0], owned: $0[1]) } ?? SpaceCount()
     }
 
     func members() throws -> [Membership] {

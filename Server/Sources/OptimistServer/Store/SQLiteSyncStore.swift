@@ -20,24 +20,23 @@ package struct SQLiteSyncStore: SyncStore {
     package var epoch: String { database.epoch }
 
     package func read<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountSnapshot>) throws -> Answer
     ) async throws -> Answer {
         let read: @Sendable (Database) throws -> Answer = { db in
-            let opened = try open(accounts, as: reader, db)
-            return try work(OpenAccounts(open: opened.open, ended: opened.ended))
+            try work(try open(accounts, as: reader, entering: entrances, db).mapped { $0 })
         }
         if commits == nil { return try readNow(read) }
         return try await reads.run(of: reader) { try await database.pool.read(read) }
     }
 
     package func write<Answer: Sendable>(
-        accounts: Set<String>, as reader: Reader, founding: Set<String>,
+        accounts: Set<String>, as reader: Reader, entering entrances: Entrances,
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer {
         let write: @Sendable (Database) throws -> Answer = { db in
-            let opened = try open(accounts, as: reader, founding: founding, db)
-            let answer = try work(OpenAccounts(open: opened.open, ended: opened.ended))
+            let opened = try open(accounts, as: reader, entering: entrances, mayFound: true, db)
+            let answer = try work(opened.mapped { $0 })
             for account in opened.open.values where account.isUnfounded { try account.giveUp() }
             return answer
         }
@@ -47,19 +46,23 @@ package struct SQLiteSyncStore: SyncStore {
 
     /// The file has one writer, so its lock is every account's lock.
     private func open(
-        _ accounts: Set<String>, as reader: Reader, founding: Set<String> = [], _ db: Database
+        _ accounts: Set<String>, as reader: Reader, entering entrances: Entrances, mayFound: Bool = false,
+        _ db: Database
     ) throws -> OpenAccounts<SQLiteAccount> {
         var opened = OpenAccounts<SQLiteAccount>()
+        if !entrances.isEmpty { opened.spaces = try reader.person.map { try SQLiteAccount.spaces(of: $0, db) } }
         for id in accounts {
-            if let state = try SQLiteAccount.State(of: id, for: reader, db) {
-                if let access = Access(of: reader, to: id, state.membership) {
-                    opened.open[id] = SQLiteAccount(db, id, state, as: reader, access, epochs: database.epochs)
-                } else {
-                    opened.ended[id] = state.membership?.end
-                }
-            } else if founding.contains(id), try SQLiteAccount.found(id, db) {
-                opened.open[id] = SQLiteAccount(
-                    db, id, SQLiteAccount.State(), as: reader, .founding, epochs: database.epochs)
+            func account(_ state: SQLiteAccount.State, _ access: Access) -> SQLiteAccount {
+                SQLiteAccount(db, id, state, as: reader, access, epochs: database.epochs)
+            }
+            if let state = try SQLiteAccount.State(of: id, for: reader, entering: entrances, db) {
+                opened.ended[id] = state.membership?.end
+                let access =
+                    try Access(of: reader, to: id, state.membership)
+                    ?? entrances.access(to: account(state, .operator), state.membership)
+                if let access { opened.open[id] = account(state, access) }
+            } else if mayFound, entrances.founding.contains(id), try SQLiteAccount.found(id, db) {
+                opened.open[id] = account(SQLiteAccount.State(), .founding)
             }
         }
         return opened
@@ -88,6 +91,7 @@ final class SQLiteAccount: AccountTransaction {
     var access: Access
     var meter: WorkMeter?
     private let epochNames: [String]
+    private(set) var rowCount: Int
     private(set) var seq: Int64
     var floor: Int64
     /// The epoch of the account's last change.
@@ -103,6 +107,7 @@ final class SQLiteAccount: AccountTransaction {
         self.reader = reader
         self.access = access
         epochNames = epochs
+        rowCount = state.rowCount
         seq = state.seq
         lastEpoch = state.epoch
         floor = state.floor
@@ -249,8 +254,10 @@ final class SQLiteAccount: AccountTransaction {
         try beginEpochIfNeeded()
         try begin(day: day)
         seq += 1
-        let update = try db.cachedStatement(sql: "UPDATE optimist_accounts SET seq = ? WHERE account_id = ?")
-        try update.execute(arguments: [seq, account])
+        rowCount += changes.reduce(0) { $0 + $1.growth }
+        let update = try db.cachedStatement(
+            sql: "UPDATE optimist_accounts SET seq = ?, row_count = ? WHERE account_id = ?")
+        try update.execute(arguments: [seq, rowCount, account])
         let upsert = try db.cachedStatement(
             sql: """
                 INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content, hidden)
@@ -317,5 +324,5 @@ extension Row {
 
 extension [String] {
     /// For SQLite's `json_each`.
-    fileprivate var jsonText: String { JSON.array(map(JSON.string)).description }
+    var jsonText: String { JSON.array(map(JSON.string)).description }
 }

@@ -35,7 +35,8 @@ extension ServerDatabase {
             password TEXT NOT NULL, created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT,
             day INTEGER,                            -- of the last write
             floor INTEGER NOT NULL DEFAULT 0,       -- deleted rows up to this transaction may be forgotten
-            reported INTEGER NOT NULL DEFAULT 0     -- the app was told of the transactions up to this one
+            reported INTEGER NOT NULL DEFAULT 0,    -- the app was told of the transactions up to this one
+            row_count INTEGER NOT NULL DEFAULT 0    -- living rows
         ) WITHOUT ROWID;
         CREATE UNIQUE INDEX optimist_accounts_by_email ON optimist_accounts (email) WHERE email IS NOT NULL;
         CREATE TABLE optimist_account_epochs (
@@ -66,6 +67,7 @@ extension ServerDatabase {
             account_id TEXT NOT NULL, person_id TEXT NOT NULL, member_id TEXT NOT NULL, role TEXT NOT NULL,
             joined_seq INTEGER NOT NULL, ended_seq INTEGER, reason TEXT, PRIMARY KEY (account_id, person_id)
         ) WITHOUT ROWID;
+        CREATE INDEX optimist_members_by_person ON optimist_members (person_id) WHERE ended_seq IS NULL;
         CREATE TABLE optimist_rows (
             account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
             seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL, hidden TEXT,

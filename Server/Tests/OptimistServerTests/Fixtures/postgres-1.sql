@@ -16,7 +16,8 @@ CREATE TABLE optimist_attempts (
 CREATE TABLE optimist_accounts (
     account_id text COLLATE "C" PRIMARY KEY, kind text NOT NULL DEFAULT 'person', email text,
     password text NOT NULL, created_at text NOT NULL, seq bigint NOT NULL DEFAULT 0, epoch text COLLATE "C", floor bigint NOT NULL DEFAULT 0,
-    day bigint, schema_version bigint NOT NULL DEFAULT 0, reported bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
+    day bigint, schema_version bigint NOT NULL DEFAULT 0, reported bigint NOT NULL DEFAULT 0,
+    row_count bigint NOT NULL DEFAULT 0) WITH (fillfactor = 70);
 CREATE TABLE optimist_account_epochs (
     account_id text COLLATE "C" NOT NULL, epoch text COLLATE "C" NOT NULL, first_seq bigint NOT NULL,
     PRIMARY KEY (account_id, epoch));
@@ -38,6 +39,7 @@ CREATE TABLE optimist_members (
     account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
     role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
     PRIMARY KEY (account_id, person_id));
+CREATE INDEX optimist_members_by_person ON optimist_members (person_id) WHERE ended_seq IS NULL;
 CREATE TABLE optimist_rows (
     account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
     generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,
@@ -65,9 +67,9 @@ CREATE TABLE optimist_health_days (
 INSERT INTO optimist_settings (name, value) VALUES ('version', '1');
 INSERT INTO optimist_epochs (number, name) VALUES (1, 'e6efc706d2b00');
 INSERT INTO optimist_addresses (address, account_id) VALUES ('ann@example.org', 'a28e67ba8d1c14a75');
-INSERT INTO optimist_accounts (account_id, email, password, created_at, seq, epoch, day) VALUES
+INSERT INTO optimist_accounts (account_id, email, password, created_at, seq, epoch, day, row_count) VALUES
     ('a28e67ba8d1c14a75', 'ann@example.org', 'scrypt$32768$8$T2H7-PNkLlgM09kDS_dYHQ$Hj_6-KGL61qU-YxV9xSpy1eNdXx0DCkp-08d3L7DrU4',
-    '2026-11-25T00:16:47.460Z', 1, 'e6efc706d2b00', 20782);
+    '2026-11-25T00:16:47.460Z', 1, 'e6efc706d2b00', 20782, 1);
 INSERT INTO optimist_account_epochs (account_id, epoch, first_seq) VALUES ('a28e67ba8d1c14a75', 'e6efc706d2b00', 0);
 INSERT INTO optimist_sessions (account_id, session_id, device_id, device_name, salt, generation, confirmed, refreshed_at) VALUES
     ('a28e67ba8d1c14a75', 's13d5c3e9620e45f182cc627cf4899034', 'phone', 'Phone',
