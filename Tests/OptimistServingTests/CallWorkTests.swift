@@ -36,6 +36,10 @@ struct CallWorkTests {
             }
         }
 
+        func states(of accounts: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState> {
+            try await base.states(of: accounts, as: reader)
+        }
+
         func accounts(after id: String?, limit: Int) async throws -> [String] {
             try await base.accounts(after: id, limit: limit)
         }

@@ -156,6 +156,10 @@ private struct WatchedStore: SyncStore {
         return try await store.write(accounts: accounts, as: reader, entering: entrances, work)
     }
 
+    func states(of accounts: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState> {
+        try await store.states(of: accounts, as: reader)
+    }
+
     func accounts(after id: String?, limit: Int) async throws -> [String] {
         try await store.accounts(after: id, limit: limit)
     }

@@ -56,6 +56,10 @@ final class MeasuredStore: SyncStore {
         }
     }
 
+    func states(of accounts: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState> {
+        try await base.states(of: accounts, as: reader)
+    }
+
     func accounts(after id: String?, limit: Int) async throws -> [String] {
         try await base.accounts(after: id, limit: limit)
     }

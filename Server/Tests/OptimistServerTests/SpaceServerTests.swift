@@ -44,4 +44,127 @@ struct SpaceServerTests {
             #expect(try await server.call(eve, calls)[0].arguments["type"] == "accountNotFound")
         }
     }
+
+    // MARK: - People
+
+    private func found(_ server: OptimistServer, by person: Person) async throws {
+        let member: JSON = ["space": .string(ServedSpace.space), "name": "Ann", "role": "owner"]
+        _ = try await server.call(
+            person, "optimist_member/set",
+            ["accountId": .string(ServedSpace.account), "create": [ServedSpace.annRow: member]])
+        try await invite(server, by: person, 1)
+    }
+
+    private func invite(_ server: OptimistServer, by person: Person, _ number: UInt8) async throws {
+        let row: JSON = [
+            "space": .string(ServedSpace.space), "role": "reader", "label": "Home", "uses": 2,
+            "hash": .string(ServedSpace.secret(number).hash),
+        ]
+        _ = try await server.call(
+            person, "optimist_invitation/set",
+            ["accountId": .string(ServedSpace.account), "create": [RowKey.id(0x100 + Int(number)): row]])
+    }
+
+    private func join(_ server: OptimistServer, _ person: Person, push: Int64? = nil) async throws {
+        let member: JSON = [
+            "space": .string(ServedSpace.space), "name": "Bob", "ticket": .string(ServedSpace.secret(1).text),
+        ]
+        let answers = try await server.call(
+            person,
+            [
+                ("optimist_space/set", ["create": [ServedSpace.space: ["name": "Our home"]]]),
+                (
+                    "optimist_member/set",
+                    ["accountId": .string(ServedSpace.account), "create": [ServedSpace.bobRow: member]]
+                ),
+            ], push: push)
+        #expect(answers.allSatisfy { $0.arguments["notCreated"] == .null })
+    }
+
+    // MARK: - The link
+
+    @Test func `P9 a link shows its invitation while it can be used`() async throws {
+        try await Site().serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await found(server, by: ann)
+            func ask(_ number: UInt8, _ space: String = ServedSpace.space) async throws -> HTTPSide.Answer {
+                let body: JSON = ["space": .string(space), "secret": .string(ServedSpace.secret(number).text)]
+                return try await http.post("/spaces/invitation", body)
+            }
+            let shown = try await ask(1)
+            #expect(shown.status == 200)
+            #expect(shown.json == ["label": "Home", "role": "reader", "inviter": "Ann", "daysLeft": 7])
+            try await join(server, bob)
+            #expect(try await ask(1).status == 200)
+            let revoked: JSON = ["accountId": .string(ServedSpace.account), "destroy": [.string(RowKey.id(0x101))]]
+            _ = try await server.call(ann, "optimist_invitation/set", revoked)
+            let answers = [
+                try await ask(1), try await ask(2), try await ask(1, RowKey.id(0xDEF)), try await ask(1, "x"),
+            ]
+            #expect(answers.allSatisfy { $0.status == 404 && $0.body == answers[0].body })
+            #expect(try await http.post("/spaces/invitation", ["space": "x"]).status == 400)
+        }
+    }
+
+    @Test func `N3 an address may look at so many links, as it may sign in`() async throws {
+        let change: (inout ServerConfiguration) -> Void = { $0.signInBurstPerAddress = 3 }
+        try await Site().serving(schema: ServedSpace.schema, change: change) { _, http async throws in
+            var statuses: [Int] = []
+            for _ in 0..<4 {
+                let body: JSON = [
+                    "space": .string(ServedSpace.space), "secret": .string(ServedSpace.secret(1).text),
+                ]
+                statuses.append(try await http.post("/spaces/invitation", body).status)
+            }
+            #expect(statuses == [404, 404, 404, 429])
+        }
+    }
+
+    // MARK: - Session and states
+
+    @Test func `P7 the session lists the spaces that a person uses and is a member of`() async throws {
+        try await Site().serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await found(server, by: ann)
+            let eve = try await http.signUp("eve@example.org")
+            _ = try await server.call(eve, "optimist_space/set", ["create": [ServedSpace.space: ["name": "x"]]])
+            try await join(server, bob)
+            func accounts(_ person: Person) async throws -> JSONObject {
+                try #require(await http.get("/jmap/session", token: person.access).json["accounts"]?.object)
+            }
+            let space: JSON = [
+                "name": "Our home", "isPersonal": false, "isReadOnly": true,
+                "accountCapabilities": [RowSync.core: [:], RowSync.capability: [:]],
+            ]
+            #expect(try await accounts(bob)[ServedSpace.account] == space)
+            for person in [ann, eve] { #expect(try await accounts(person).members.count == 1) }
+            let session = try await http.get("/jmap/session", token: bob.access).json
+            #expect(session["capabilities"]?[RowSync.capability]?["maxMembers"] == 100)
+        }
+    }
+
+    @Test func `P7 a client asks which of its accounts have changed, and learns nothing of others`() async throws {
+        try await Site().serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await found(server, by: ann)
+            try await join(server, bob)
+            let none = try #require(SpaceAccount.id(ofSpace: RowKey.id(0xDEF)))
+            func ask(_ person: Person, _ states: JSONObject) async throws -> JSONObject {
+                try await server.call(person, "RowSync/changed", ["states": .object(states)])
+            }
+            let old = JSON.string("\(server.epoch).0")
+            let first = try await ask(bob, [bob.account: old, ServedSpace.account: old, ann.account: old, none: old])
+            let present = try #require(first["changed"]?.object)
+            #expect(present.members.map(\.key) == [bob.account, ServedSpace.account])
+            #expect(first["notFound"] == [.string(ann.account), .string(none)])
+            #expect(try await ask(bob, present)["changed"] == [:])
+            let removal: JSON = ["accountId": .string(ServedSpace.account), "destroy": [.string(ServedSpace.bobRow)]]
+            _ = try await server.call(ann, "optimist_member/set", removal)
+            let last = try await ask(bob, present)
+            #expect(last["changed"] == [:] && last["notFound"] == [])
+            #expect(last["ended"]?[ServedSpace.account]?["reason"] == "removed")
+            let many = JSONObject((0...1_000).map { ("a\($0)", old) })
+            #expect(try await ask(bob, many)["type"] == "requestTooLarge")
+        }
+    }
 }

@@ -78,7 +78,7 @@ struct WorkBudgetTests {
     {
         let server = try await open()
         let person = try await server.signUp()
-        let session = server.routes.service.session(account: person.account, username: "").json
+        let session = try await server.routes.service.session(account: person.account, username: "").json
         let count = try #require(session["capabilities"]?[RowSync.core]?["maxObjectsInSet"]?.int.map(Int.init))
         func set(_ type: String, _ member: String, _ row: (Int) -> JSON) async throws -> SetAnswer {
             let rows = (0..<count).map { (RowKey.id($0 + (type == "place" ? 0 : 10_000)), row($0)) }

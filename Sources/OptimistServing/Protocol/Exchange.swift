@@ -17,6 +17,8 @@ struct Exchange {
     private let ended: [String: EndedAccess]
     /// The reader's spaces, if the request may enter one.
     let spaces: SpaceCount?
+    /// The states that the request asks to compare, from before its transaction.
+    let states: OpenAccounts<AccountState>
     var clock: ServerClock
     var createdIDs: [String: String]
     /// The types of /set and /copy calls that could not be read. Groups that name rows of these calls must not be applied.
@@ -38,8 +40,9 @@ struct Exchange {
     var pageRoom: Int
 
     init(
-        _ request: Request, of reader: Reader, over accounts: OpenAccounts<Book>, settings: ServingSettings,
-        clock: ServerClock, texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
+        _ request: Request, of reader: Reader, over accounts: OpenAccounts<Book>,
+        comparing states: OpenAccounts<AccountState>, settings: ServingSettings, clock: ServerClock,
+        texts: MatchedTexts, meter: WorkMeter?, room: (any AnswerRoom)?
     ) {
         self.request = request
         self.reader = reader
@@ -47,6 +50,7 @@ struct Exchange {
         books = accounts.open
         ended = accounts.ended
         spaces = accounts.spaces
+        self.states = states
         self.clock = clock
         self.texts = texts
         createdIDs = request.createdIDs ?? [:]
@@ -113,6 +117,7 @@ struct Exchange {
             throw MethodError("unknownMethod", "\"using\" must include \(RowSync.core), which defines the methods.")
         }
         if call.name == "Core/echo" { return MethodAnswer(call.name, call.arguments, callID: call.callID) }
+        if call.name == Self.changedMethod { return try changedAccounts(call) }
         let (type, verb) = try method(call.name)
         if let ready = readyAnswers.removeValue(forKey: index) { return ready }
         let arguments = try references.resolve(call.arguments, in: answers)

@@ -7,9 +7,9 @@ import OptimistCore
 /// Answers JMAP requests: reads a request, carries it out in the store, and writes the response. The caller notifies
 /// clients that listen for changes. The service can be used from any task.
 @_spi(Internals) public final class JMAPService: Sendable {
-    private let store: any SyncStore
-    private let settings: ServingSettings
-    private let now: @Sendable () -> Date
+    let store: any SyncStore
+    let settings: ServingSettings
+    let now: @Sendable () -> Date
     private let believed: @Sendable () -> Date
     /// The server's hybrid clock. Writers use it one after another, within their transactions.
     private let hybrid = Mutex(HybridClock())
@@ -97,6 +97,8 @@ import OptimistCore
         _ request: Request, of bytes: Int, as reader: Reader, _ room: (any AnswerRoom)?, for caller: WorkCaller
     ) async throws -> Done {
         let accounts = try request.accounts(of: reader)
+        let asked = request.accountsToCompare
+        let states = asked.isEmpty ? OpenAccounts() : try await store.states(of: asked, as: reader)
         // A token may outlive its person's account.
         let own = reader.person.flatMap { accounts.contains($0) ? $0 : nil }
         if request.writes {
@@ -115,7 +117,7 @@ import OptimistCore
                     books.open[account] = self.closedSpace(account, to: reader, epoch)
                 }
                 try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-                return try self.run(request, of: reader, over: books, room, texts, meter)
+                return try self.run(request, of: reader, over: books, comparing: states, room, texts, meter)
             }
         }
         return try await store.read(accounts: accounts, as: reader) { opened in
@@ -127,12 +129,12 @@ import OptimistCore
                 return Book(account)
             }
             try meter.step(count: bytes / WorkMeter.requestBytesPerStep)
-            return try self.run(request, of: reader, over: books, room, MatchedTexts(), meter)
+            return try self.run(request, of: reader, over: books, comparing: states, room, MatchedTexts(), meter)
         }
     }
 
-    /// A space to which the reader has no valid ticket: empty, and stored nowhere. It is the same whether or not there
-    /// is such a space, so the answers are the same.
+    /// An empty account in memory, for a space to which the reader does not have a valid ticket. The answers are the same
+    /// whether or not the space exists.
     private func closedSpace(_ account: String, to reader: Reader, _ epoch: String) -> Book {
         Book(
             writing: InMemoryTransaction(
@@ -148,14 +150,16 @@ import OptimistCore
     }
 
     private func run(
-        _ request: Request, of reader: Reader, over books: OpenAccounts<Book>, _ room: (any AnswerRoom)?,
-        _ texts: MatchedTexts, _ meter: WorkMeter
+        _ request: Request, of reader: Reader, over books: OpenAccounts<Book>,
+        comparing states: OpenAccounts<AccountState>, _ room: (any AnswerRoom)?, _ texts: MatchedTexts,
+        _ meter: WorkMeter
     ) throws -> Done {
         try meter.look()
         let clock = ServerClock(
             hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
         var exchange = Exchange(
-            request, of: reader, over: books, settings: settings, clock: clock, texts: texts, meter: meter, room: room)
+            request, of: reader, over: books, comparing: states, settings: settings, clock: clock, texts: texts,
+            meter: meter, room: room)
         try exchange.run()
         hybrid.withLock { exchange.clock.hand(to: &$0) }
         let books = exchange.openedBooks
@@ -183,27 +187,6 @@ import OptimistCore
         text +=
             ",\"sessionState\":\"\(sessionState(in: done.epoch ?? epoch))\",\"serverTime\":\"\(now().utcText)\"}".utf8
         return text
-    }
-}
-
-// MARK: - For the session resource and the event source
-
-@_spi(Internals) extension JMAPService {
-    /// The state of a person's own account.
-    public func state(of person: String) async throws -> SyncState {
-        try await store.read(account: person, as: .person(person)) { SyncState(epoch: $0.epoch, seq: $0.seq) }
-    }
-
-    /// The session resource of an account, with the URLs of Optimist's own server.
-    ///
-    /// - Parameter origin: The origin of the server as clients see it, such as `https://sync.example.org`. Some clients
-    ///   cannot start with a relative URL. Default: empty, for relative URLs.
-    public func session(account: String, username: String, origin: String = "") -> SessionResource {
-        SessionResource(
-            username: username, apiURL: "\(origin)/jmap/",
-            eventSourceURL: "\(origin)/jmap/eventsource?types={types}&closeafter={closeafter}&ping={ping}",
-            state: sessionState, epoch: epoch, initialState: "\(epoch).0", accounts: [account: schema],
-            primaryAccount: account, tombstoneDays: settings.tombstoneDays)
     }
 }
 

@@ -1,5 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+@_spi(Internals) public import OptimistWire
+
 /// The rights of a member of a space.
 @_spi(Internals) public enum Role: String, Hashable, Sendable {
     case owner, writer, reader
@@ -120,7 +122,8 @@
         }
     }
 
-    /// Whether the person may read. A ticket is no right to read before its person is a member, whom others see.
+    /// Whether the person may read. With a ticket, a person may read only after joining, when the
+    /// other members see the person.
     var mayRead: Bool {
         switch self {
         case .joining, .uninvited: false
@@ -165,7 +168,17 @@
         self.spaces = spaces
     }
 
+    /// Adds an account, if the reader may open it.
+    public mutating func add(_ state: SyncState, of account: String, for reader: Reader, _ membership: Membership?)
+    where Account == AccountState {
+        ended[account] = membership?.end
+        guard let access = Access(of: reader, to: account, membership) else { return }
+        open[account] = AccountState(state: state, access: access)
+    }
+
     public func mapped<Other>(_ transform: (Account) -> Other) -> OpenAccounts<Other> {
         OpenAccounts<Other>(open: open.mapValues(transform), ended: ended, spaces: spaces)
     }
 }
+
+extension OpenAccounts: Sendable where Account: Sendable {}

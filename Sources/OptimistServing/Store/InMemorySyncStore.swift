@@ -80,6 +80,14 @@ import OptimistCore
         }
     }
 
+    public func states(of asked: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState> {
+        try state.withLock { contents in
+            try contents.opening(asked, as: reader, entering: .none).mapped { account in
+                AccountState(state: SyncState(epoch: account.epoch, seq: account.seq), access: account.access)
+            }
+        }
+    }
+
     public func accounts(after id: String?, limit: Int) async throws -> [String] {
         state.withLock { Array($0.accounts.keys.filter { $0 > id ?? "" }.sorted().prefix(limit)) }
     }

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// The interface between the protocol and a database.
 ///
@@ -16,7 +16,7 @@ public import OptimistWire
     /// - Parameters:
     ///   - accounts: The accounts' ids.
     ///   - reader: The person or operator. Takes turns with other readers.
-    ///   - entrances: The tickets for spaces of which the reader is not a member. Founds nothing.
+    ///   - entrances: The reader's tickets for spaces of other members. A read founds no space.
     ///   - work: Receives the accounts by id. An account is missing if it does not exist or the reader may not open
     ///     it. Both cases look the same. Only a former member of a space learns that the access ended.
     /// - Throws: What `work` throws, or the database's error.
@@ -43,6 +43,11 @@ public import OptimistWire
         _ work: @escaping @Sendable (OpenAccounts<any AccountTransaction>) throws -> Answer
     ) async throws -> Answer
 
+    /// The states of accounts, as far as the reader may open them. Does not read rows or lock accounts.
+    ///
+    /// - Throws: The database's error.
+    func states(of accounts: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState>
+
     /// Returns at most `limit` account ids in order, after `id` or from the first.
     ///
     /// - Throws: The database's error.
@@ -50,7 +55,7 @@ public import OptimistWire
 }
 
 @_spi(Internals) extension SyncStore {
-    /// Reads what the reader may open without a ticket.
+    /// Reads the accounts that the reader may open without a ticket.
     ///
     /// - Throws: What `work` throws, or the database's error.
     public func read<Answer: Sendable>(
@@ -92,6 +97,17 @@ public import OptimistWire
             guard let found = accounts.open[account] else { throw StoreError.noAccount }
             return try work(found)
         }
+    }
+}
+
+/// The state of an account, and the reader's right to it.
+@_spi(Internals) public struct AccountState: Hashable, Sendable {
+    public var state: SyncState
+    public var access: Access
+
+    public init(state: SyncState, access: Access) {
+        self.state = state
+        self.access = access
     }
 }
 
@@ -142,8 +158,8 @@ public import OptimistWire
 
 /// A snapshot under the account's lock that can also write rows.
 @_spi(Internals) public protocol AccountTransaction: AccountSnapshot {
-    /// Records the number of a push of the reader's device, and the push's day, counted as in ``Expiry``. Each person
-    /// has own numbers, so that a member cannot use up those of another member's device.
+    /// Records the number of a push of the reader's device, and the push's day, counted as in ``Expiry``. Numbers are
+    /// counted for each person, so that a member cannot use up the numbers of another member's device.
     ///
     /// - Returns: False if the device has already sent a higher number.
     func notePush(_ number: Int64, device: String, day: Int) throws -> Bool

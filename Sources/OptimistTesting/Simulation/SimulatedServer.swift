@@ -196,7 +196,9 @@ public final class SimulatedServer: Sendable {
         }
         switch path {
         case "/.well-known/jmap":
-            let resource = service.session(account: Self.account, username: Self.account)
+            guard let resource = try? await service.session(account: Self.account, username: Self.account) else {
+                return .response(HTTPResponse(status: .serviceUnavailable), Array("{}".utf8))
+            }
             return .response(HTTPResponse(status: .ok), resource.json.bytes)
         case "/jmap/eventsource": return await listen(service, over: link)
         default: return await answer(request, service)

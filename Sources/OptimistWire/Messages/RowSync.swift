@@ -24,6 +24,8 @@
         public static let callsInRequest = 64
         /// The maximum number of accounts in a request that writes, 8. The server locks them all.
         public static let accountsInSet = 8
+        /// The maximum number of accounts in a `RowSync/changed` call, and of a person's spaces in the session: 1,000.
+        public static let accountsInChanged = 1_000
         /// The maximum number of ids in ``Request/origins``, 5,000: far more than a device collects. The device may not
         /// leave any out, because it would count an omitted origin's total twice.
         public static let originsInRequest = 5_000

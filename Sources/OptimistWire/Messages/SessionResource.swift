@@ -18,6 +18,10 @@
     public var initialState: String
     /// The accounts' schemas by account id. Accounts with unreadable schemas are omitted.
     public var accounts: [String: Schema]
+    /// The spaces that the person uses and is a member of, by account id. Read only by clients of other makers.
+    public var spaces: [String: Space] = [:]
+    /// The limits of spaces, by their names in the capability. Empty if there are no spaces.
+    public var spaceLimits: JSONObject = [:]
     /// The default account. Nil if the server names none.
     public var primaryAccount: String?
     /// The number of days the server remembers a deleted row. Nil if the server omits it.
@@ -62,6 +66,7 @@
             "version": .int(Int64(RowSync.version)), "epoch": .string(epoch), "initialState": .string(initialState),
             "maxClockSkewMs": .int(RowSync.Limit.clockSkewMilliseconds),
         ]
+        for (name, limit) in spaceLimits { rowSync.append(name, limit) }
         if let tombstoneDays { rowSync.append("tombstoneDays", .int(Int64(tombstoneDays))) }
         return [
             "capabilities": [
@@ -77,13 +82,34 @@
                 RowSync.capability: .object(rowSync),
             ],
             "accounts": .object(
-                JSONObject(accounts.sorted { $0.key < $1.key }.map { ($0.key, accountJSON($0.value)) })),
+                JSONObject(
+                    accounts.sorted { $0.key < $1.key }.map { ($0.key, accountJSON($0.value)) }
+                        + spaces.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })),
             "primaryAccounts": .object(
                 JSONObject(
                     primaryAccount.map { [(RowSync.capability, .string($0)), (RowSync.core, .string($0))] } ?? [])),
             "username": .string(username), "apiUrl": .string(apiURL), "eventSourceUrl": .string(eventSourceURL),
             "downloadUrl": "", "uploadUrl": "", "state": .string(state),
         ]
+    }
+
+    /// A space among the accounts of a session (RFC 8620 §2). Its schema is that of the primary account.
+    public struct Space: Hashable, Sendable {
+        /// The person's own name for the space.
+        public var name: String
+        public var isReadOnly: Bool
+
+        public init(name: String, isReadOnly: Bool) {
+            self.name = name
+            self.isReadOnly = isReadOnly
+        }
+
+        fileprivate var json: JSON {
+            [
+                "name": .string(name), "isPersonal": false, "isReadOnly": .bool(isReadOnly),
+                "accountCapabilities": [RowSync.core: [:], RowSync.capability: [:]],
+            ]
+        }
     }
 
     private func accountJSON(_ schema: Schema) -> JSON {

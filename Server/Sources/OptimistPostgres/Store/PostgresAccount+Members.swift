@@ -58,11 +58,11 @@ extension Membership {
     }
 
     /// Nil if the columns are null, because the person was never a member.
-    private init?(of person: String, _ rows: PostgresRows, from column: Int) {
-        guard let memberID = rows.textIfAny(0, column) else { return nil }
+    init?(of person: String, _ rows: PostgresRows, _ row: Int = 0, from column: Int) {
+        guard let memberID = rows.textIfAny(row, column) else { return nil }
         self.init(
-            person: person, memberID: memberID, role: rows.text(0, column + 1),
-            joinedSeq: rows.int64(0, column + 2), endedSeq: rows.intIfAny(0, column + 3).map(Int64.init),
-            reason: rows.textIfAny(0, column + 4))
+            person: person, memberID: memberID, role: rows.text(row, column + 1),
+            joinedSeq: rows.int64(row, column + 2), endedSeq: rows.intIfAny(row, column + 3).map(Int64.init),
+            reason: rows.textIfAny(row, column + 4))
     }
 }

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistServer
 @_spi(Internals) import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The rows of the accounts, in a PostgreSQL database that any number of processes share.
 ///
@@ -108,6 +108,22 @@ struct PostgresSyncStore: SyncStore {
         try connection.enqueue(
             SharedStatement.addAddress, [.text(PostgresAccountStore.spaceAddress(of: account)), .text(account)])
         return true
+    }
+
+    func states(of accounts: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState> {
+        let read: @Sendable (PostgresConnection) throws -> OpenAccounts<AccountState> = { connection in
+            let rows = try connection.query(
+                SpanningStatement.states, [.texts(accounts.filter(\.isStorable).sorted()), .text(reader.key)])
+            var states = OpenAccounts<AccountState>()
+            for row in 0..<rows.count {
+                let epoch = try known.names(upTo: rows.int64(row, 2), connection).last ?? ""
+                let membership = reader.person.flatMap { Membership(of: $0, rows, row, from: 3) }
+                states.add(
+                    SyncState(epoch: epoch, seq: rows.int64(row, 1)), of: rows.text(row, 0), for: reader, membership)
+            }
+            return states
+        }
+        return isSynchronous ? try runNow(read) : try await reads.run(of: reader) { try await pool.run(read) }
     }
 
     func accounts(after id: String?, limit: Int) async throws -> [String] {

@@ -56,6 +56,7 @@ struct Routes: Sendable {
         }
         addAccountRoutes(to: router)
         addResetRoutes(to: router)
+        addInvitation(to: router)
         if let health { addHealthReports(health, to: router) }
     }
 
@@ -79,7 +80,7 @@ struct Routes: Sendable {
     {
         let account = context.identity.account
         guard let email = try await accounts.email(of: account) else { throw StoreError.noAccount }
-        let session = service.session(account: account, username: email, origin: origin(of: request))
+        let session = try await service.session(account: account, username: email, origin: origin(of: request))
         return Response(body: session.json.bytes)
     }
 

@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 @_spi(Internals) import OptimistServing
+@_spi(Internals) import OptimistWire
 
 extension SQLiteAccount {
     /// The stored state of an account, with the reader's membership.
@@ -17,7 +18,7 @@ extension SQLiteAccount {
         /// The state of a new account.
         init() {}
 
-        /// Nil if the account does not exist, or if the reader was never a member and has no ticket of an invitation.
+        /// Nil if the account does not exist, or if the reader was never a member and does not have a ticket.
         init?(of account: String, for reader: Reader, entering entrances: Entrances, _ db: Database) throws {
             let query = try db.cachedStatement(
                 sql: """
@@ -40,6 +41,29 @@ extension SQLiteAccount {
                     reason: row[8])
             }
         }
+    }
+
+    static func states(
+        of accounts: Set<String>, for reader: Reader, epoch: String, _ db: Database
+    ) throws -> OpenAccounts<AccountState> {
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT a.account_id, a.seq, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+                FROM json_each(?1) asked CROSS JOIN optimist_accounts a ON a.account_id = asked.value
+                LEFT JOIN optimist_members m ON m.account_id = a.account_id AND m.person_id = ?2
+                WHERE ?2 IS NULL OR a.account_id = ?2 OR m.person_id IS NOT NULL
+                """)
+        var states = OpenAccounts<AccountState>()
+        for row in try Row.fetchAll(query, arguments: [accounts.sorted().jsonText, reader.key]) {
+            var membership: Membership?
+            if let person = reader.person, let memberID: String = row[2] {
+                membership = Membership(
+                    person: person, memberID: memberID, role: row[3], joinedSeq: row[4], endedSeq: row[5],
+                    reason: row[6])
+            }
+            states.add(SyncState(epoch: epoch, seq: row[1]), of: row[0], for: reader, membership)
+        }
+        return states
     }
 
     /// Makes the account of a space. Returns false if an account already has this id.

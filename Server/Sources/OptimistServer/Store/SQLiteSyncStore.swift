@@ -2,7 +2,7 @@
 
 import GRDB
 @_spi(Internals) package import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The embedded store: a SQLite file with one writer, group commit and several readers.
 package struct SQLiteSyncStore: SyncStore {
@@ -66,6 +66,14 @@ package struct SQLiteSyncStore: SyncStore {
             }
         }
         return opened
+    }
+
+    package func states(of accounts: Set<String>, as reader: Reader) async throws -> OpenAccounts<AccountState> {
+        let read: @Sendable (Database) throws -> OpenAccounts<AccountState> = { db in
+            try SQLiteAccount.states(of: accounts, for: reader, epoch: database.epochs.last ?? "", db)
+        }
+        if commits == nil { return try readNow(read) }
+        return try await reads.run(of: reader) { try await database.pool.read(read) }
     }
 
     package func accounts(after id: String?, limit: Int) async throws -> [String] {
