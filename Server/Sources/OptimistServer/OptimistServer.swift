@@ -50,7 +50,7 @@ public final class OptimistServer: Service {
             highest: storage.highestTime, accepted: configuration.acceptedTime, now: dependencies.now,
             elapsed: configuration.elapsed ?? dependencies.clock.stopwatch(), logger: configuration.logger)
         reports = configuration.reports(on: storage)
-        pokes = Pokes(channel: storage.channel, reports: reports)
+        pokes = Pokes(channel: storage.channel, reports: reports, dependencies: dependencies)
         registry = Accounts(
             storage: storage,
             access: AccessTokens(
@@ -127,7 +127,9 @@ public final class OptimistServer: Service {
                     logger: configuration.logger))
         }
         if let channel = storage.channel {
-            services.append(OtherProcesses(channel: channel, service: routes.service, accounts: registry, pokes: pokes))
+            services.append(
+                OtherProcesses(
+                    channel: channel, service: routes.service, accounts: registry, watch: routes.watch))
         }
         return services
     }

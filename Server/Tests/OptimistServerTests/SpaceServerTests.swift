@@ -81,6 +81,11 @@ struct SpaceServerTests {
         #expect(answers.allSatisfy { $0.arguments["notCreated"] == .null })
     }
 
+    private func addList(_ server: OptimistServer, _ number: Int, by person: Person) async throws {
+        let create: JSON = [RowKey.list(number).id: ServedSpace.list(ServedSpace.space)]
+        _ = try await server.call(person, "List/set", ["accountId": .string(ServedSpace.account), "create": create])
+    }
+
     // MARK: - The link
 
     @Test func `P9 a link shows its invitation while it can be used`() async throws {
@@ -165,6 +170,114 @@ struct SpaceServerTests {
             #expect(last["ended"]?[ServedSpace.account]?["reason"] == "removed")
             let many = JSONObject((0...1_000).map { ("a\($0)", old) })
             #expect(try await ask(bob, many)["type"] == "requestTooLarge")
+        }
+    }
+
+    // MARK: - Pokes
+
+    @Test func `P15 a stream begins with the states of all the person's spaces`() async throws {
+        try await Site().serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await found(server, by: ann)
+            try await join(server, bob)
+            try await http.events(token: bob.access) { _, data in
+                let accounts = data["changed"]?.object?.members.map(\.key)
+                #expect(accounts == [bob.account, ServedSpace.account].sorted())
+                return true
+            }
+        }
+    }
+
+    @Test func `P8 P15 a person hears of a space from joining on, and of the removal, and of nothing after it`()
+        async throws
+    {
+        try await Site().serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await found(server, by: ann)
+            try await Self.hearing(bob, at: server) { ear async throws in
+                try await join(server, bob)
+                try await ear.hear(ServedSpace.account, 3)
+                try await addList(server, 1, by: ann)
+                try await ear.hear(ServedSpace.account, 4)
+                let removal: JSON = [
+                    "accountId": .string(ServedSpace.account), "destroy": [.string(ServedSpace.bobRow)],
+                ]
+                _ = try await server.call(ann, "optimist_member/set", removal)
+                try await ear.hear(ServedSpace.account, 5)
+                try await addList(server, 2, by: ann)
+                _ = try await server.call(bob, "Memo/set", ["create": [RowKey.id(1): ["text": "m"]]])
+                try await ear.hear(bob.account, 2)
+                #expect(ear.last[ServedSpace.account] == 5)
+                // An owner invites the person again.
+                try await invite(server, by: ann, 2)
+                let again: JSON = [
+                    "space": .string(ServedSpace.space), "ticket": .string(ServedSpace.secret(2).text),
+                ]
+                _ = try await server.call(
+                    bob, "optimist_member/set",
+                    ["accountId": .string(ServedSpace.account), "create": [RowKey.id(0xB2): again]])
+                try await ear.hear(ServedSpace.account, 8)
+            }
+        }
+    }
+
+    /// Listens as a person's device does.
+    static func hearing(
+        _ person: Person, at server: OptimistServer, _ body: (inout Ear) async throws -> Void
+    ) async throws {
+        let listener = Listener(
+            account: person.account, session: "s", types: Set(server.routes.service.schema.types.keys))
+        server.pokes.add(listener)
+        defer { server.pokes.remove(listener) }
+        try await server.routes.watch.follow(person.account, telling: listener)
+        var ear = Ear(listener)
+        try await ear.hear(person.account, 0)
+        try await body(&ear)
+    }
+
+    struct Ear {
+        private let listener: Listener
+        /// The last seq that was heard of each account.
+        private(set) var last: [String: Int64] = [:]
+
+        fileprivate init(_ listener: Listener) { self.listener = listener }
+
+        /// Waits until an account's state was heard.
+        mutating func hear(_ account: String, _ seq: Int64) async throws {
+            while last[account] ?? -1 < seq {
+                var wakes = listener.wakes.makeAsyncIterator()
+                let wake: Void? = await wakes.next()
+                try #require(wake != nil)
+                listener.rested()
+                guard case .state(let changes) = listener.takeEvent(pingSeconds: 0) else { continue }
+                for (account, change) in changes { last[account] = change.state.seq }
+            }
+            #expect(last[account] == seq)
+        }
+    }
+
+    @Test(.postgres) func `P15 a space's changes through one process are heard through another`() async throws {
+        let site = Site()
+        try await site.serving(schema: ServedSpace.schema) { here, http async throws in
+            try await site.serving(schema: ServedSpace.schema) { there, _ async throws in
+                let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+                try await found(here, by: ann)
+                try await Self.hearing(bob, at: there) { ear async throws in
+                    try await join(here, bob)
+                    try await ear.hear(ServedSpace.account, 3)
+                    try await addList(here, 1, by: ann)
+                    try await ear.hear(ServedSpace.account, 4)
+                    let removal: JSON = [
+                        "accountId": .string(ServedSpace.account), "destroy": [.string(ServedSpace.bobRow)],
+                    ]
+                    _ = try await here.call(ann, "optimist_member/set", removal)
+                    try await ear.hear(ServedSpace.account, 5)
+                    try await addList(here, 2, by: ann)
+                    _ = try await here.call(bob, "Memo/set", ["create": [RowKey.id(1): ["text": "m"]]])
+                    try await ear.hear(bob.account, 2)
+                    #expect(ear.last[ServedSpace.account] == 5)
+                }
+            }
         }
     }
 }

@@ -24,7 +24,8 @@ extension Routes {
         let stream = EventStream(
             listener: Listener(
                 account: identity.account, session: identity.session,
-                types: types == "*" ? nil : Set(types.split(separator: ",").map(String.init))),
+                types: types == "*"
+                    ? Set(service.schema.types.keys) : Set(types.split(separator: ",").map(String.init))),
             // Zero turns pings off.
             pingSeconds: ping == 0 ? nil : min(max(ping, 1), 300), closesAfterState: query["closeafter"] == "state")
         return Response(
@@ -63,7 +64,7 @@ extension Routes {
         defer { pokes.remove(listener) }
         // The session may have ended between authentication and registration.
         if let end = accounts.end(of: identity) { listener.ended(end.rawValue) }
-        listener.changed(Set(service.schema.types.keys), try await service.state(of: identity.account))
+        try await watch.follow(identity.account, telling: listener)
         let pinging = pingRegularly(stream)
         var resting: Task<Void, Never>?
         defer {

@@ -69,6 +69,8 @@ struct Routes: Sendable {
         users.get("/places", use: place)
     }
 
+    var watch: PokeWatch { PokeWatch(service: service, pokes: pokes, dependencies: dependencies) }
+
     /// Where clients reach the server, without a trailing slash.
     func origin(of request: Hummingbird.Request) -> String {
         publicOrigin ?? request.origin(isBehindProxy: isBehindProxy)
@@ -134,7 +136,7 @@ struct Routes: Sendable {
         metrics?.carriedOut(outcome.report)
         refusals?.add(outcome.report, account: person)
         for change in outcome.changes {
-            pokes.changed(account: change.account, types: change.types, state: change.state)
+            watch.changed(account: change.account, types: change.types, state: change.state)
             pokes.announce(.changed(account: change.account, types: change.types, state: change.state))
         }
         return outcome.response

@@ -9,7 +9,7 @@ struct OtherProcesses: Service {
     let channel: any ProcessChannel
     let service: JMAPService
     let accounts: Accounts
-    let pokes: Pokes
+    let watch: PokeWatch
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -26,7 +26,7 @@ struct OtherProcesses: Service {
         case .changed(let account, let types, let state):
             // Empty means all types: the announcement did not have room for their names.
             let changed = types.isEmpty ? Set(service.schema.types.keys) : types
-            pokes.changed(account: account, types: changed, state: state)
+            watch.changed(account: account, types: changed, state: state)
         case .ended(let account, let session, let reason): accounts.hear(account, session, reason)
         }
     }
@@ -34,12 +34,13 @@ struct OtherProcesses: Service {
     /// Looks for changes in the data, because an announcement may have been lost.
     private func catchUp() async {
         let types = Set(service.schema.types.keys)
-        for (account, told) in pokes.listening {
-            guard !Task.isCancelled, let state = try? await service.state(of: account) else { continue }
-            if let told, told.followed(by: state) == told { continue }
-            pokes.changed(account: account, types: types, state: state)
+        let told = watch.pokes.listening
+        let states = try? await service.states(of: Set(told.keys), as: .operator)
+        for (account, found) in states?.open ?? [:] {
+            if let told = told[account] ?? nil, told.followed(by: found.state) == told { continue }
+            watch.changed(account: account, types: types, state: found.state)
         }
-        for (session, account) in pokes.sessions {
+        for (session, account) in watch.pokes.sessions {
             guard !Task.isCancelled, let end = try? await accounts.end(session: session, of: account) else { continue }
             accounts.hear(account, session, end)
         }

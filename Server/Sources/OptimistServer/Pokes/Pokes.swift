@@ -1,18 +1,23 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 import Synchronization
 
 final class Pokes: Sendable {
-    private struct Listeners {
-        var byAccount: [String: [ObjectIdentifier: Listener]] = [:]
-        var told: [String: SyncState] = [:]
+    fileprivate struct State {
+        var audiences: [String: Audience] = [:]
+        /// The accounts of each listener.
+        var accounts: [ObjectIdentifier: Set<String>] = [:]
+        var spread: [String: SpreadPokes] = [:]
     }
 
-    private let listeners = Mutex(Listeners())
+    private let state = Mutex(State())
+    private let types: SpaceTypes
+    private let dependencies: Dependencies
 
-    var count: Int { listeners.withLock { $0.byAccount.values.reduce(0) { $0 + $1.count } } }
+    var count: Int { state.withLock(\.accounts.count) }
 
     /// Nil if no other process shares the data.
     private let channel: (any ProcessChannel)?
@@ -22,9 +27,14 @@ final class Pokes: Sendable {
     /// - Parameters:
     ///   - channel: Nil if no other process shares the data.
     ///   - reports: Nil if the app does not want reports.
-    init(channel: (any ProcessChannel)? = nil, reports: AppReports? = nil) {
+    init(
+        channel: (any ProcessChannel)? = nil, reports: AppReports? = nil, types: SpaceTypes = SpaceTypes(),
+        dependencies: Dependencies = Dependencies()
+    ) {
         self.channel = channel
         self.reports = reports
+        self.types = types
+        self.dependencies = dependencies
     }
 
     func announce(_ announcement: Announcement) { channel?.announce(announcement) }
@@ -32,102 +42,144 @@ final class Pokes: Sendable {
     /// Keeps forgotten streams from filling the memory.
     private static let maxListeners = 200
 
-    /// - Throws: ``RequestProblem`` `limit` with status 429 if the account already has the maximum number of listeners.
-    func checkRoom(for account: String) throws {
-        let count = listeners.withLock { $0.byAccount[account]?.count ?? 0 }
-        guard count >= Self.maxListeners else { return }
+    /// - Throws: ``RequestProblem`` `limit` with status 429 if the person already has the maximum number of listeners.
+    func checkRoom(for person: String) throws {
+        guard listeners(of: person).count >= Self.maxListeners else { return }
         throw RequestProblem.limit(
             "maxEventStreams", "At most \(Self.maxListeners) connections may listen to an account.", status: 429)
     }
 
     func add(_ listener: Listener) {
-        listeners.withLock { $0.byAccount[listener.account, default: [:]][ObjectIdentifier(listener)] = listener }
+        state.withLock { state in
+            state.audiences[listener.account, default: Audience(of: listener.account)].add(listener)
+            state.accounts[ObjectIdentifier(listener)] = [listener.account]
+        }
     }
 
     func remove(_ listener: Listener) {
-        listeners.withLock { listeners in
-            listeners.byAccount[listener.account]?[ObjectIdentifier(listener)] = nil
-            if listeners.byAccount[listener.account]?.isEmpty == true { listeners.byAccount[listener.account] = nil }
-            if listeners.byAccount[listener.account] == nil { listeners.told[listener.account] = nil }
+        state.withLock { state in
+            for account in state.accounts.removeValue(forKey: ObjectIdentifier(listener)) ?? [] {
+                state.leave(account, listener)
+            }
         }
     }
 
     /// The accounts with a listener in this process, and the last state sent to each.
-    var listening: [String: SyncState?] {
-        listeners.withLock { listeners in
-            Dictionary(uniqueKeysWithValues: listeners.byAccount.keys.map { ($0, listeners.told[$0]) })
-        }
-    }
+    var listening: [String: SyncState?] { state.withLock { $0.audiences.mapValues(\.told) } }
 
     var sessions: [String: String] {
-        listeners.withLock { listeners in
-            let all = listeners.byAccount.values.flatMap(\.values)
+        state.withLock { state in
+            let all = state.audiences.values.flatMap(\.listeners)
             return Dictionary(all.map { ($0.session, $0.account) }, uniquingKeysWith: { $1 })
         }
     }
 
-    func changed(account: String, types: Set<String>, state: SyncState) {
-        reports?.changed(account: account)
-        let found = listeners.withLock { listeners in
-            guard let found = listeners.byAccount[account]?.values else { return [Listener]() }
-            listeners.told[account] = listeners.told[account].map { $0.followed(by: state) } ?? state
-            return Array(found)
-        }
-        for listener in found { listener.changed(types, state) }
-    }
+    func isFollowed(_ account: String) -> Bool { state.withLock { $0.audiences[account] != nil } }
 
     func ended(account: String, session: String, reason: SessionEnd) {
         for listener in listeners(of: account) where listener.session == session { listener.ended(reason.rawValue) }
     }
 
     private func listeners(of account: String) -> [Listener] {
-        listeners.withLock { $0.byAccount[account].map { Array($0.values) } ?? [] }
+        state.withLock { $0.audiences[account]?.listeners ?? [] }
     }
 }
 
-final class Listener: Sendable {
-    let account: String
-    let session: String
-    /// Wakes the connection; several wakes are merged. Finishes when the connection must close.
-    let wakes: AsyncStream<Void>
+// MARK: - Changes
 
-    /// Nil means all types.
-    private let types: Set<String>?
-    private let wake: AsyncStream<Void>.Continuation
-    private let pending = Mutex(PendingEvents())
-
-    init(account: String, session: String, types: Set<String>?) {
-        self.account = account
-        self.session = session
-        self.types = types
-        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+extension Pokes {
+    func changed(account: String, types: Set<String>, state new: SyncState) {
+        reports?.changed(account: account)
+        let hearing = state.withLock { state in
+            state.audiences[account]?.hear(new, changesMembers: types.contains(self.types.member)) ?? []
+        }
+        tell(hearing, account, PendingEvents.Change(types: types, state: new))
     }
 
-    func changed(_ changed: Set<String>, _ state: SyncState) {
-        let wanted = types.map { $0.intersection(changed) } ?? changed
-        if wanted.isEmpty { return }
-        pending.withLock { $0.note(wanted, state) }
-        wake.yield()
+    private func tell(_ listeners: [Listener], _ account: String, _ change: PendingEvents.Change) {
+        guard listeners.count > SpreadPokes.listenersAtOnce else {
+            for listener in listeners { listener.changed([account: change]) }
+            return
+        }
+        let begins = state.withLock { state in
+            defer { state.spread[account, default: SpreadPokes()].add(listeners, change) }
+            return state.spread[account] == nil
+        }
+        if begins { _ = dependencies.spawn { [self] in await spread(account) } }
     }
 
-    func pingIsDue() {
-        pending.withLock { $0.notePing() }
-        wake.yield()
+    private func spread(_ account: String) async {
+        while let next = takeSpread(account) {
+            for (listener, change) in next { listener.changed([account: change]) }
+            guard (try? await dependencies.clock.sleep(for: SpreadPokes.pause)) != nil else { return }
+        }
     }
 
-    func rested() {
-        pending.withLock { $0.noteRested() }
-        wake.yield()
+    private func takeSpread(_ account: String) -> [(listener: Listener, change: PendingEvents.Change)]? {
+        state.withLock { state in
+            guard let next = state.spread[account]?.take(), !next.isEmpty else {
+                state.spread[account] = nil
+                return nil
+            }
+            return next
+        }
+    }
+}
+
+// MARK: - Spaces
+
+extension Pokes {
+    /// Lets a person's listeners hear of these spaces, and of no others.
+    ///
+    /// - Parameters:
+    ///   - states: The states of the person's account and of the spaces whose members include the person.
+    ///   - first: A listener that also gets the state of the person's own account.
+    func follow(_ person: String, _ spaces: Set<String>, _ states: [String: SyncState], telling first: Listener?) {
+        var news: [ObjectIdentifier: (listener: Listener, changes: [String: PendingEvents.Change])] = [:]
+        func note(_ listener: Listener, _ account: String, _ state: SyncState) {
+            news[ObjectIdentifier(listener), default: (listener, [:])].changes[account] = PendingEvents.Change(
+                types: nil, state: state)
+        }
+        state.withLock { state in
+            for listener in state.audiences[person]?.listeners ?? [] {
+                let former = state.accounts.updateValue(spaces.union([person]), forKey: ObjectIdentifier(listener))
+                for account in (former ?? []).subtracting(spaces) where account != person {
+                    state.leave(account, listener)
+                }
+                for account in spaces { state.audiences[account, default: Audience(of: account)].add(listener) }
+            }
+            for account in spaces {
+                guard let known = states[account] else {
+                    state.audiences[account]?.learnNothing(about: person)
+                    continue
+                }
+                let learned = state.audiences[account]?.learn(at: known) { $0 == person ? true : nil }
+                for listener in learned?.listeners ?? [] { note(listener, account, learned?.1 ?? known) }
+            }
+        }
+        if let first, let own = states[person] { note(first, person, own) }
+        for (listener, changes) in news.values { listener.changed(changes) }
     }
 
-    func ended(_ reason: String) {
-        pending.withLock { $0.noteEnd(reason) }
-        wake.yield()
+    func mustReadMembers(of space: String) -> Bool {
+        state.withLock { $0.audiences[space]?.beginReading() ?? false }
     }
 
-    func close() { wake.finish() }
+    func learn(_ space: String, _ members: Set<String>, at read: SyncState) {
+        let learned = state.withLock { $0.audiences[space]?.learn(at: read) { members.contains($0) } }
+        for listener in learned?.listeners ?? [] {
+            listener.changed([space: PendingEvents.Change(types: nil, state: learned?.1 ?? read)])
+        }
+    }
 
-    func takeEvent(pingSeconds: Int) -> ServerEvent? {
-        pending.withLock { $0.take(account: account, pingSeconds: pingSeconds) }
+    func endReading(_ space: String, givingUp: Bool) -> Bool {
+        state.withLock { $0.audiences[space]?.endReading(givingUp: givingUp) ?? true }
+    }
+}
+
+extension Pokes.State {
+    fileprivate mutating func leave(_ account: String, _ listener: Listener) {
+        audiences[account]?.remove(listener)
+        if audiences[account]?.isEmpty == true { audiences[account] = nil }
     }
 }
