@@ -65,7 +65,8 @@ public final class OptimistServer: Service {
             settings: ServingSettings(
                 schema: configuration.schema, makeRowID: { dependencies.makeID().uuidString.lowercased() },
                 tombstoneDays: configuration.tombstoneDays, workBudget: configuration.workBudget,
-                rowValidation: configuration.rowValidation, hook: configuration.loggingHook),
+                rowValidation: configuration.rowValidation, hook: configuration.loggingHook,
+                spaceLimits: configuration.spaceLimits),
             now: dependencies.now, believed: time.believed)
         let (health, attempts, believed) = (storage.health, storage.attempts, time.believed)
         routes = Routes(

@@ -80,6 +80,8 @@ public struct ServerConfiguration: Sendable {
     /// How many days the server remembers a deleted row. A device that was away for longer compares all its rows.
     /// Default: 90.
     public var tombstoneDays: Int
+    /// How many spaces, members, invitations and rows of spaces there may be. Default: as in `SpaceLimits`.
+    public var spaceLimits: SpaceLimits
     /// A file made by `optimist gazetteer import`. The route `GET /places` answers from the file. Default: nil, and the
     /// route does not exist.
     public var gazetteer: URL?
@@ -121,7 +123,8 @@ public struct ServerConfiguration: Sendable {
         deliverReset: (@Sendable (PasswordReset) async throws -> Void)? = nil, isBehindProxy: Bool = false,
         signInBurstPerAddress: Int = 60, signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
-        tombstoneDays: Int = standardTombstoneDays, gazetteer: URL? = nil, routes: [AppRoute] = [],
+        tombstoneDays: Int = standardTombstoneDays, spaceLimits: SpaceLimits = SpaceLimits(),
+        gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
         readerPatience: Duration = .seconds(120), adminPort: Int? = nil, health: HealthSettings? = nil,
         acceptedTime: Date? = nil,
@@ -148,6 +151,7 @@ public struct ServerConfiguration: Sendable {
         self.idleTimeout = idleTimeout
         self.bodyTimeout = bodyTimeout
         self.tombstoneDays = tombstoneDays
+        self.spaceLimits = spaceLimits
         self.gazetteer = gazetteer
         self.routes = routes
         self.publicOrigin = publicOrigin

@@ -7,6 +7,7 @@ import Metrics
 import OptimistCore
 import OptimistPostgres
 import OptimistServer
+import OptimistServing
 @_spi(Internals) import OptimistWire
 import ServiceLifecycle
 import UnixSignals
@@ -43,6 +44,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: "The URL clients use, such as https://sync.example.org. Default: from each request.")
     var publicOrigin: String?
+
+    @Option(help: "The maximum number of rows in a space.")
+    var spaceRows = SpaceLimits().rows
+
+    @Option(help: "The maximum number of members of a space, at most 10000.")
+    var spaceMembers = SpaceLimits().members
 
     @Option(help: "The maximum number of connections per client address. Not limited behind a proxy.")
     var connectionsPerAddress = 512
@@ -154,6 +161,10 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--admin-port must be a number from 0 to 65535.")
         }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address must be at least 1.") }
+        guard spaceRows > 0 else { throw ValidationError("--space-rows must be at least 1.") }
+        guard (1...10_000).contains(spaceMembers) else {
+            throw ValidationError("--space-members must be a number from 1 to 10000.")
+        }
         guard (256...1_000_000).contains(memory) else {
             throw ValidationError(
                 "--memory must be at least 256: 128 MB for requests being processed, the rest for slow clients.")
@@ -233,6 +244,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve(_ storage: ServerStorage, _ schema: Schema, at place: String) async throws {
         let logger = logger
+        var limits = SpaceLimits()
+        (limits.rows, limits.members) = (spaceRows, spaceMembers)
         // Once per process, before the server creates metrics.
         if adminPort != nil { MetricsSystem.bootstrap(PrometheusMetrics()) }
         let server = try await OptimistServer(
@@ -240,7 +253,7 @@ struct ServeCommand: AsyncParsableCommand {
                 host: host, port: port, storage: storage, schema: schema,
                 acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
                 signUp: signUp, deliverReset: resetHook.map { ResetHook(program: $0).deliver },
-                isBehindProxy: behindProxy, tombstoneDays: tombstoneDays,
+                isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, spaceLimits: limits,
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
                 memoryLimit: memory * 1_000_000,

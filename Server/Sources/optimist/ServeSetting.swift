@@ -23,6 +23,8 @@ struct ServeSetting: Sendable {
         ServeSetting("behind-proxy", .choice) { "\($0.behindProxy)" },
         ServeSetting("public-origin", .text) { $0.publicOrigin },
         ServeSetting("connections-per-address", .number) { "\($0.connectionsPerAddress)" },
+        ServeSetting("space-rows", .number) { "\($0.spaceRows)" },
+        ServeSetting("space-members", .number) { "\($0.spaceMembers)" },
         ServeSetting("memory", .number) { "\($0.memory)" },
         ServeSetting("reader-patience", .number) { "\($0.readerPatience)" },
         ServeSetting("data", .text) { command in
