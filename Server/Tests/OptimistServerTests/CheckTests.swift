@@ -72,4 +72,17 @@ struct CheckTests {
         try change("DELETE FROM optimist_index; UPDATE optimist_settings SET value = '1 {}' WHERE name = 'indexes'")
         #expect(try DataCheck.problems(of: folder) == [])
     }
+
+    @Test func `O7 the check names members whose index differs from their row, and wrong counts`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await fill()
+        #expect(try DataCheck.problems(of: folder) == [])
+        try change("INSERT INTO optimist_members VALUES ('a', 'p', 'm', 'owner', 1, NULL, NULL)")
+        #expect(
+            try DataCheck.problems(of: folder) == ["The index of members differs from the member rows: a p m owner."])
+        try change("UPDATE optimist_members SET ended_seq = 2")
+        try change("UPDATE optimist_accounts SET row_count = row_count + 1")
+        let counted = try DataCheck.problems(of: folder)
+        #expect(counted.count == 1 && counted[0].hasPrefix("The number of an account's rows is wrong: "))
+    }
 }

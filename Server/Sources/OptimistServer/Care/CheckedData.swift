@@ -49,6 +49,8 @@ package struct AuditedRow: Sendable {
 struct RowCheck<Source: CheckedData> {
     private let data: Source
     private(set) var problems: [String] = []
+    /// The members of spaces, as their rows say: account, person, row and role.
+    private(set) var members: Set<String> = []
     private var account: String?
     private var type: String?
     private var schema: Schema?
@@ -66,6 +68,10 @@ struct RowCheck<Source: CheckedData> {
         guard
             let stored = StoredRow(content: row.content, hidden: row.hidden, seq: 0, ordinal: 0, bornSeq: 0)
         else { return add(unreadable, row) }
+        if row.type == SpaceTypes().member, let person = stored.memory.person {
+            let role = Role(text: stored.row.cells["role"]?.value.string)
+            members.insert("\(row.account) \(person) \(row.id) \(role.rawValue)")
+        }
         let wanted = Set(definition.indexEntries(of: stored.row).map(data.stored))
         let found = entries[row.id] ?? []
         if !wanted.isSubset(of: found) { return add("An index lacks a row", row) }

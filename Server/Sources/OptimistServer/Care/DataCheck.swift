@@ -40,7 +40,16 @@ package enum DataCheck {
         for claim in claims { problems += try data.texts(claim.query).map { "\(claim.sentence): \($0)." } }
         var rows = RowCheck(data)
         try data.forEachRow { try rows.look(at: $0) }
-        return Array((problems + rows.problems).prefix(mostProblems))
+        problems += rows.problems
+        // Otherwise not all rows were looked at.
+        if rows.problems.isEmpty {
+            let indexed = Set(try data.texts(members))
+            let lacking = rows.members.subtracting(indexed).sorted()
+            problems += lacking.map { "The index of members lacks a member row: \($0)." }
+            let extra = indexed.subtracting(rows.members).sorted()
+            problems += extra.map { "The index of members differs from the member rows: \($0)." }
+        }
+        return Array(problems.prefix(mostProblems))
     }
 
     package static func foreign(_ kind: String, _ name: String) -> String {
@@ -57,7 +66,20 @@ package enum DataCheck {
         }
     }
 
+    private static let members = CheckedQuery(
+        name: "members",
+        sql: """
+            SELECT account_id || ' ' || person_id || ' ' || member_id || ' ' || role FROM optimist_members
+            WHERE ended_seq IS NULL
+            """)
+
     private static let claims = [
+        Claim(
+            "rowCounts", "The number of an account's rows is wrong",
+            """
+            SELECT a.account_id FROM optimist_accounts a WHERE a.row_count <> (SELECT count(*) FROM optimist_rows r
+            WHERE r.account_id = a.account_id AND r.generation % 2 = 1)
+            """),
         Claim(
             "strayRows", "Rows belong to an account that does not exist",
             """
