@@ -114,10 +114,11 @@ public final class InMemoryServer: Sendable {
         try state.withLock { state in
             state.connects += 1
             if let outage = state.outage { throw outage }
-            return RemoteAccount(
+            var account = RemoteAccount(
                 id: "memory#\(person == Self.person ? "1" : person)", initialCursor: "\(Self.epoch).0",
-                tables: Set(service.schema.types.keys),
-                schema: service.schema)
+                tables: Set(service.schema.types.keys), schema: service.schema)
+            account.ownAccount = person
+            return account
         }
     }
 

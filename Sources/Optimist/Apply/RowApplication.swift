@@ -123,7 +123,9 @@ struct RowApplication: RowWork {
         try door.entries.writeFresh()
         var before = try door.entries.entry(row.ref) ?? RowEntry(ref: row.ref)
         if before.remote.scope != row.scope, let placement = try meet(row, elsewhere: &before) { return placement }
-        if let destination = try destination(of: row, from: before) { return try follow(destination, before, in: table) }
+        if let destination = try destination(of: row, from: before) {
+            return try follow(destination, before, in: table)
+        }
         var entry = before
         entry.remote.hear(in: row.scope)
         let rendering =

@@ -1,0 +1,208 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistCore
+import OptimistTesting
+import Testing
+
+@_spi(Internals) @testable import Optimist
+@_spi(Internals) @testable import OptimistTesting
+@_spi(Internals) @testable import OptimistWire
+
+/// People share lists, through one server.
+@Suite(.timeLimit(.minutes(20)))
+struct SharingTests {
+    private let server = InMemoryServer(schema: .sharedLists, now: { Date(timeIntervalSince1970: 1_790_000_000) })
+    private let ann: ListPhone
+    private let bob: ListPhone
+
+    init() throws {
+        ann = try ListPhone(server, "ann")
+        bob = try ListPhone(server, "bob")
+    }
+
+    private func sync(_ phones: ListPhone...) async throws {
+        for phone in phones { try await phone.sync() }
+    }
+
+    /// Founds a space by Ann's device. Bob is a member too.
+    private func share(_ name: String) async throws -> UUID {
+        let space = try await ann.store.createSpace(named: name, as: "Ann").id
+        try await sync(ann)
+        try await server.join(space, "bob")
+        try await sync(bob, ann)
+        return space
+    }
+
+    private func add(_ name: String, to space: UUID?, on phone: ListPhone) async throws -> SharedList {
+        let list = SharedList(name: name, space: space)
+        try await phone.store.write { db in
+            try list.insert(db)
+            try SharedItem(listID: list.id, text: "Milk").insert(db)
+        }
+        return list
+    }
+
+    private func move(_ list: SharedList, to space: UUID?, on phone: ListPhone) async throws {
+        try await phone.store.write { db in
+            try db.execute(sql: "UPDATE list SET space = ? WHERE id = ?", arguments: [space, list.id])
+        }
+    }
+
+    private func items(_ phone: ListPhone) async throws -> [String] {
+        try await phone.store.read { try String.fetchAll($0, sql: "SELECT text FROM item ORDER BY text") }
+    }
+
+    private func space(of list: SharedList, on phone: ListPhone) async throws -> UUID? {
+        try await phone.store.read { try SharedList.fetchOne($0, key: ["id": list.id])?.space }
+    }
+
+    private func pending(_ phone: ListPhone) async throws -> Int { try await phone.count("optimist_edit") }
+
+    @Test func `P1 a space that a device made has its owner, and others see its rows`() async throws {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        #expect(try await bob.lists() == ["Groceries"])
+        #expect(try await items(bob) == ["Milk"])
+        let spaces = try await ann.store.read { try Space.fetchAll($0) }
+        #expect(spaces.map(\.isJoined) == [true] && spaces.map(\.role) == [.owner])
+        #expect(try await bob.store.read { try Space.fetchAll($0).map(\.role) } == [.writer])
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        try await sync(bob, ann)
+        #expect(try await items(ann) == ["Eggs", "Milk"])
+    }
+
+    @Test func `P4 a personal list that its owner shares appears for the others, with its items`() async throws {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: nil, on: ann)
+        try await sync(ann, bob)
+        #expect(try await bob.lists().isEmpty)
+        try await move(list, to: home, on: ann)
+        try await sync(ann, bob)
+        #expect(try await bob.lists() == ["Groceries"])
+        #expect(try await items(bob) == ["Milk"])
+        #expect(try await pending(ann) == 0)
+        try await sync(ann)
+        #expect(try await space(of: list, on: ann) == home)
+        #expect(try await items(ann) == ["Milk"])
+    }
+
+    @Test func `P4 edits and deletions of a person who did not know of the move follow the list`() async throws {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        bob.remote.isOnline = false
+        try await bob.store.write { db in
+            try db.execute(sql: "UPDATE item SET text = 'Oat milk'")
+            try db.execute(sql: "UPDATE list SET name = 'Food'")
+        }
+        try await move(list, to: work, on: ann)
+        try await sync(ann)
+        bob.remote.isOnline = true
+        try await sync(bob, ann, bob, ann)
+        for phone in [ann, bob] {
+            #expect(try await phone.lists() == ["Food"])
+            #expect(try await items(phone) == ["Oat milk"])
+            #expect(try await space(of: list, on: phone) == work)
+            #expect(try await pending(phone) == 0)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `P4 of two moves the later stands, on all devices`(bobIsLater: Bool) async throws {
+        let (home, work, club) = (try await share("Home"), try await share("Work"), try await share("Club"))
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        bob.device.advance(bobIsLater ? 2_000 : -2_000)
+        try await move(list, to: club, on: bob)
+        try await move(list, to: work, on: ann)
+        try await sync(ann, bob, ann, bob, ann)
+        for phone in [ann, bob] {
+            #expect(try await space(of: list, on: phone) == (bobIsLater ? club : work))
+            #expect(try await items(phone) == ["Milk"])
+            #expect(try await pending(phone) == 0)
+        }
+    }
+
+    @Test func `P4 a list that moves where a person has no access disappears there, and the journal keeps the edit`()
+        async throws
+    {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        bob.remote.isOnline = false
+        try await bob.store.write { try $0.execute(sql: "UPDATE list SET name = 'Food'") }
+        try await move(list, to: nil, on: ann)
+        try await sync(ann)
+        bob.remote.isOnline = true
+        try await sync(bob, ann, bob)
+        #expect(try await bob.lists().isEmpty)
+        #expect(try await items(bob).isEmpty)
+        #expect(try await ann.lists() == ["Groceries"])
+        #expect(try await bob.store.conflicts().contains { $0.mine["name"] == "Food" })
+        #expect(try await pending(bob) == 0)
+    }
+
+    @Test func `P8 a removed person loses the rows, and keeps unsent words as a rejection`() async throws {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        bob.remote.isOnline = false
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        let members = try await ann.store.read { try SpaceMember.of(home).fetchAll($0) }
+        try await ann.store.remove(try #require(members.first { !$0.isMe }?.id))
+        try await sync(ann)
+        bob.remote.isOnline = true
+        try await sync(bob)
+        #expect(try await bob.lists().isEmpty)
+        #expect(try await bob.store.read { try Space.fetchCount($0) } == 0)
+        #expect(try await bob.store.rejections().map(\.code) == ["accessRevoked"])
+        #expect(try await bob.store.rejections().first?.mine["text"] == "Eggs")
+        #expect(try await ann.lists() == ["Groceries"])
+    }
+
+    @Test func `P6 a member who was made a reader meanwhile keeps the refused words`() async throws {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        bob.remote.isOnline = false
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        let members = try await ann.store.read { try SpaceMember.of(home).fetchAll($0) }
+        try await ann.store.setRole(of: try #require(members.first { !$0.isMe }?.id), to: .reader)
+        try await sync(ann)
+        bob.remote.isOnline = true
+        try await sync(bob)
+        #expect(try await bob.store.rejections().map(\.code) == ["roleForbids"])
+        #expect(try await items(bob) == ["Milk"])
+        await #expect(throws: OptimistError.self) {
+            try await bob.store.write { try SharedItem(listID: list.id, text: "Tea").insert($0) }
+        }
+        #expect(try await bob.store.read { try Space.fetchAll($0).map(\.mayWrite) } == [false])
+    }
+
+    @Test func `P8 a person who leaves loses the rows when the server has confirmed it`() async throws {
+        let home = try await share("Home")
+        _ = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        try await bob.store.leave(home)
+        #expect(try await bob.lists() == ["Groceries"])
+        try await sync(bob, bob)
+        #expect(try await bob.lists().isEmpty)
+        #expect(try await bob.store.read { try Space.fetchCount($0) } == 0)
+        #expect(try await pending(bob) == 0)
+    }
+
+    @Test func `P8 P10 an owner who deletes a space ends it for all`() async throws {
+        let home = try await share("Home")
+        _ = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        try await ann.store.deleteSpace(home)
+        try await sync(ann, bob, ann)
+        for phone in [ann, bob] {
+            #expect(try await phone.lists().isEmpty)
+            #expect(try await phone.store.read { try Space.fetchCount($0) } == 0)
+        }
+    }
+}
