@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// Decides about received rows, one by one, and passes them through the ``Door``.
 struct RowApplication: RowWork {
@@ -10,6 +10,8 @@ struct RowApplication: RowWork {
     private let device: String
     /// The tables without any row of this page, so that lookups are unnecessary.
     private var fresh: Set<Int64> = []
+    /// The scopes of the parents that were looked up.
+    private var parentScopes: [RowRef: Int64] = [:]
     /// Whether entries in fresh tables are collected and written together.
     private var gathersEntries = false
 
@@ -114,6 +116,7 @@ struct RowApplication: RowWork {
     /// - Throws: `DatabaseError` of a constraint. The row is then unchanged.
     mutating func apply(_ row: ReceivedRow) throws -> Placement {
         guard let table = door.tables[row.ref.table] else { return .shown }
+        if row.scope != Scope.personal, try isBelowOther(row, in: table) { return .waiting(.foreignKey) }
         if case .row(let patch) = row.content, fresh.contains(row.ref.table), !row.hasWaited,
             !table.lacksColumn(in: patch.values)
         {
@@ -146,6 +149,19 @@ struct RowApplication: RowWork {
         }
         try door.pass(passage)
         return rendering.placement
+    }
+
+    /// Whether the row with the id of this row's parent is in another scope, so that it is another row.
+    private mutating func isBelowOther(_ row: ReceivedRow, in table: AppTable) throws -> Bool {
+        guard case .row(let patch) = row.content, case .of(let name) = table.layout.rules.space,
+            let column = table.layout[column: name],
+            let parent = door.tables.owner(by: column, patch.values[name])
+        else { return false }
+        if let scope = parentScopes[parent] { return scope != row.scope }
+        try door.entries.writeFresh()
+        guard let known = try door.entries.entry(parent)?.remote, known.generation > 0 else { return false }
+        parentScopes[parent] = known.scope
+        return known.scope != row.scope
     }
 
     /// Takes a row whose id may be in use in another scope.

@@ -308,6 +308,23 @@ struct SpacePullTests {
         #expect(try await phone.entry("list", list.id)?.remote.scope == phone.scope(of: work)?.number)
     }
 
+    @Test func `P2 P3 a row below such a row waits with it`() async throws {
+        let list = try await server.found(home, by: "ann")
+        try await server.found(work, by: "eve")
+        try await server.join(work, "ann")
+        let phone = try ListPhone(server, "ann")
+        try await phone.sync()
+        try await forge(list)
+        try await server.create("item", UUID(), ["listID": .string(list.id.wire), "text": "x"], in: work, as: "eve")
+        try await phone.sync()
+        #expect(try await phone.count("item") == 0)
+        try await server.delete("list", list.id, in: home, as: "ann")
+        try await phone.sync()
+        #expect(try await phone.lists() == ["forged", "list of eve"])
+        #expect(try await phone.count("item") == 1)
+        #expect(try await phone.store.parkedRows().isEmpty)
+    }
+
     @Test func `P2 a row whose id is in use in another space can end there without a trace`() async throws {
         let list = try await server.found(home, by: "ann")
         try await server.found(work, by: "eve")
