@@ -100,7 +100,7 @@ struct MovesTests {
 
     /// A server where Ann has two spaces, and a list with a to-do in her own account.
     private func server(_ kind: Kind, hook: GroupHook? = nil) async throws -> Server {
-        let schema = SpacesTests.schema
+        let schema = ServedSpace.schema
         let store: any SyncStore =
             switch kind {
             case .durable: try await place.open(epoch: "e1", schema: schema, accounts: Self.people)

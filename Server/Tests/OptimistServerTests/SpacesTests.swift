@@ -31,7 +31,7 @@ struct SpacesTests {
                 server.call("\(server.types.member)/set", ["create": [ServedSpace.annRow: server.member("owner")]]),
                 server.call(
                     "\(server.types.space)/set",
-                    ["create": [ServedSpace.space: ["name": "Home", "member": .string(ServedSpace.annRow)]]],
+                    ["create": [ServedSpace.space: ["name": "Home"]]],
                     in: "ann"),
             ], as: "ann", push: 1)
         #expect(try answers.map { try server.refusals($0) } == [[:], [:], [:]])

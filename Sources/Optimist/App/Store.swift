@@ -331,7 +331,7 @@ public final class Store: Sendable {
             if db.totalChangesCount != changes { try Self.notifyChanges(in: unreported, db) }
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
             let spaceWrites = capture.spaceWrites
-            if !spaceWrites.isEmpty {
+            if try !SpaceGuard.isNeedless(for: spaceWrites, in: db) {
                 var spaceGuard = try SpaceGuard(spaceWrites, layouts, db)
                 try spaceGuard.check()
             }

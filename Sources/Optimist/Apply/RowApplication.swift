@@ -185,10 +185,11 @@ struct RowApplication: RowWork {
     /// Where a row goes on that leaves its scope. Nil if it does not leave, or leaves for an account that the person does
     /// not use.
     private func destination(of row: ReceivedRow, from entry: RowEntry) throws -> MoveDestination? {
-        guard case .deleted(let tombstone) = row.content, let told = tombstone.movedTo, entry.generation != 0,
-            entry.remote.scope == row.scope, tombstone.generation > entry.remote.generation
+        guard case .deleted(let tombstone) = row.content, let told = tombstone.movedTo,
+            entry.remote.scope == row.scope, let destination = try MoveDestination(told, in: door.db),
+            entry.generation != 0, entry.goesOn(to: destination)
         else { return nil }
-        return try MoveDestination(told, in: door.db)
+        return destination
     }
 
     private mutating func follow(_ destination: MoveDestination, _ before: RowEntry, in table: AppTable) throws
@@ -196,8 +197,7 @@ struct RowApplication: RowWork {
     {
         var entry = before
         let rendering = entry.rebase(
-            to: destination.scope, life: destination.generation, movedAt: destination.clock,
-            anchor: table.layout.anchor, device: device, in: table.layout)
+            to: destination, anchor: table.layout.anchor, device: device, in: table.layout)
         try door.pass(Passage(before: before, entry: entry, rendering: rendering))
         return .shown
     }

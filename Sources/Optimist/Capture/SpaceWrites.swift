@@ -5,7 +5,7 @@ import GRDB
 
 /// What a transaction of the app wrote in tables whose rows can be in a space. The triggers report it.
 ///
-/// A transaction may write many rows below one parent, so it is small: the rows at one anchor have one home.
+/// Rows with the same anchor have the same home, so a transaction with many rows below one parent notes one anchor.
 struct SpaceWrites: Equatable, Sendable {
     /// The value that decides about the space of a table's rows: a space, or a parent.
     struct Anchor: Hashable, Sendable {
@@ -14,6 +14,8 @@ struct SpaceWrites: Equatable, Sendable {
     }
 
     private(set) var anchors: Set<Anchor> = []
+    /// Whether a root row names a space.
+    private(set) var namesSpace = false
     /// The rows whose anchor changed.
     private(set) var moved: Set<RowRef> = []
     /// The rows of tables in which each row is looked at.
@@ -21,13 +23,15 @@ struct SpaceWrites: Equatable, Sendable {
     /// The member rows that were owners before the transaction changed or deleted them.
     private(set) var formerOwners: Set<RowRef> = []
 
-    var isEmpty: Bool { anchors.isEmpty && rows.isEmpty }
+    var isEmpty: Bool { anchors.isEmpty && rows.isEmpty && moved.isEmpty }
 
     fileprivate mutating func note(_ row: WrittenRow, _ id: DatabaseValue, in table: SharedTables.Table) {
         let present = row.value(at: table.place)?.databaseValue
         let former = row.former(at: table.place)?.databaseValue
-        for value in [present, former].compactMap(\.self) {
+        // Null is the person's own account.
+        for value in [present, former].compactMap(\.self) where !value.isNull {
             anchors.insert(Anchor(table: row.table, value: value))
+            namesSpace = namesSpace || table.isRoot
         }
         let ref = RowRef(table: row.table, id: id)
         if let present, let former, present != former { moved.insert(ref) }
@@ -43,6 +47,8 @@ struct SharedTables: Sendable {
     struct Table: Sendable {
         /// The place of the column that decides about the space, among the table's columns.
         let place: Int
+        /// Whether the column holds a space, not a parent.
+        let isRoot: Bool
         /// Whether the rule for a write depends on the row, not only on its space.
         let isLookedAt: Bool
         /// The place of a member's role. Nil in other tables.
@@ -60,7 +66,8 @@ struct SharedTables: Sendable {
             let others = layout.columns.filter { $0.name != rule.column && shared.contains($0.reference?.table ?? "") }
             let isMember = layout.name == MemberRow.databaseTableName
             tables[layout.number] = Table(
-                place: place, isLookedAt: SpaceTables.contain(layout.name) || !others.isEmpty,
+                place: place, isRoot: rule == .own(rule.column),
+                isLookedAt: SpaceTables.contain(layout.name) || !others.isEmpty,
                 rolePlace: isMember ? layout.columns.firstIndex { $0.name == "role" } : nil)
         }
     }

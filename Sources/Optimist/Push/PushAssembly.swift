@@ -85,7 +85,12 @@ struct PushAssembly {
                 && scopes <= RowSync.Limit.accountsInSet)
     }
 
-    private static func scopes(of unit: [Unsent]) -> Set<Int64> { Set(unit.map(\.scope.number)) }
+    private static func scopes(of unit: [Unsent]) -> Set<Int64> {
+        unit.reduce(into: []) { scopes, unsent in
+            scopes.insert(unsent.scope.number)
+            if let source = unsent.source { scopes.insert(source.number) }
+        }
+    }
 
     private mutating func add(_ unsent: Unsent) {
         let (entry, values, layout) = (unsent.entry, unsent.values, unsent.layout)

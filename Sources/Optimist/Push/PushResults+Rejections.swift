@@ -38,10 +38,10 @@ extension PushResults {
         if let group, try isWhole(group) { return try group.filter { $0 != index }.compactMap { try undone(at: $0) } }
         let unit = group ?? index..<index + 1
         switch (culprit.kind, culprit.change) {
-        case (.create, .delete):
+        case (.create, .delete), (.move, .delete):
             let others = try dependents(of: culprit.entry.ref)
             return try others + formerOwners(of: others, in: unit)
-        case (.update, .set): return try formerOwners(of: [culprit], in: unit)
+        case (.update, .set), (.move, .set): return try formerOwners(of: [culprit], in: unit)
         case (.delete, .put): return try formerDependents(of: index, in: unit)
         case (.create, .put) where !culprit.before.wasOnServer: return try formerDependents(of: index, in: unit)
         default: return []

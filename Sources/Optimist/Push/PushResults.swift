@@ -95,11 +95,15 @@ struct PushResults {
     func settle(_ sent: SentRow, _ verdict: RemotePush.Verdict) throws -> (passage: Passage, outcome: Outcome)? {
         guard let table = door.tables[sent.ref.table], let before = try door.entries.entry(sent.ref) else { return nil }
         var entry = before
-        if let destination = try destination(verdict), before.remote.scope == sent.source ?? sent.scope {
+        let isWhereItWas = [sent.source ?? sent.scope, sent.scope].contains(before.remote.scope)
+        let destination = try destination(verdict)
+        if !isWhereItWas || destination != nil {
             entry.local?.takeBack(sent)
-            let rendering = entry.rebase(
-                to: destination.scope, life: destination.generation, movedAt: destination.clock,
-                anchor: table.layout.anchor, device: batch.push.device, in: table.layout)
+            var rendering = Rendering()
+            if isWhereItWas, let destination, entry.goesOn(to: destination) {
+                rendering = entry.rebase(
+                    to: destination, anchor: table.layout.anchor, device: batch.push.device, in: table.layout)
+            }
             return (Passage(before: before, entry: entry, rendering: rendering), Outcome(isUndecided: true))
         }
         let (rendering, outcome) = entry.settle(

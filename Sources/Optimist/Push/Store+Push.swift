@@ -161,8 +161,11 @@ private struct UnitReading {
                 try forget(entry)
                 return nil
             }
-            guard case .scope(let scope) = try homes.destination(of: entry, values, in: table.layout) else {
-                try hold(entry, .unknownSpace)
+            let scope: Scope
+            switch try homes.destination(of: entry, values, in: table.layout) {
+            case .scope(let found): scope = found
+            case .unknown(let reason):
+                try hold(entry, reason)
                 return nil
             }
             let isElsewhere = scope.number != entry.remote.scope
@@ -186,7 +189,11 @@ private struct UnitReading {
         var places = Dictionary(unit.enumerated().map { ($1.entry.ref, $0) }, uniquingKeysWith: { $1 })
         for moved in unit {
             guard let source = moved.source else { continue }
-            for child in try below.rows(below: moved.entry.ref) {
+            // A row that the user has moved here is elsewhere for the server, and moves by itself.
+            let children = try below.rows(below: moved.entry.ref) { child in
+                try places[child.ref] != nil || entries.entry(child.ref)?.isMoved(by: child.table.layout.anchor) != true
+            }
+            for child in children {
                 if let place = places[child.ref] {
                     guard all[place].source == nil, all[place].entry.isPlaced,
                         all[place].entry.remote.scope == source.number

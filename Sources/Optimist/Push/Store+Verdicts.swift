@@ -33,6 +33,7 @@ extension Store {
         var results = try PushResults(
             verdicts, of: batch, layouts: layouts, db, at: now, corrected: correctedMilliseconds)
         try results.apply()
+        if verdicts.contains(where: { $0.refusal != nil }) { try leaveRefusedSpaces(in: db, at: now) }
         try PageApplication(layouts, db, at: now, PageContext(hasMore: true)).retryParked()
         try SendingOrder(db).release()
         try Meta.set(.inFlight, to: nil, in: db)

@@ -9,22 +9,28 @@ extension RowEntry {
         anchor.map { isAlive && dirty & $0.mask != 0 } ?? false
     }
 
+    /// Whether a report that the row has moved is later than what the device knows.
+    func goesOn(to destination: MoveDestination) -> Bool {
+        if isRestored { return true }
+        return destination.generation > remote.generation && (isAlive || isPending)
+    }
+
     /// The row continues in another scope, where its next life begins. Unsent edits and deletions follow it. An unsent
     /// move that is earlier than the server's ends.
     ///
     /// The values do not change until a page of the other scope has the row.
     ///
-    /// - Parameters:
-    ///   - clock: The clock of the server's move. Nil if unknown.
-    ///   - anchor: The column that decides about the row's space.
+    /// - Parameter anchor: The column that decides about the row's space.
     mutating func rebase(
-        to scope: Int64, life: Int, movedAt clock: WriteClock?, anchor: TableLayout.Column?, device: String,
-        in layout: TableLayout
+        to destination: MoveDestination, anchor: TableLayout.Column?, device: String, in layout: TableLayout
     ) -> Rendering {
+        let life = destination.generation
         generation = isAlive ? life : life + 1
-        remote.move(to: scope, life: life)
+        remote.move(to: destination.scope, life: life)
         var rendering = Rendering()
-        guard let anchor, isMoved(by: anchor), let clock, unsentClock(of: anchor.name).clock(device) < clock else {
+        guard let anchor, isMoved(by: anchor), let clock = destination.clock,
+            unsentClock(of: anchor.name).clock(device) < clock
+        else {
             return rendering
         }
         rendering.lost = anchor.mask
@@ -32,7 +38,7 @@ extension RowEntry {
         return rendering
     }
 
-    /// If the server moved the row as this device had asked, the row is in its next life before the values settle.
+    /// If the server made the move, puts the row in its next life first, so that the values settle there.
     ///
     /// - Returns: The sent row, in that life.
     mutating func following(_ sent: SentRow, _ verdict: RemotePush.Verdict) -> SentRow {

@@ -11,12 +11,13 @@ extension TableProblem {
     )
         throws -> [TableProblem]
     {
-        guard let rule = record.syncRules.space else { return [] }
+        guard synced.contains(where: { $0.syncRules.space != nil }) else { return [] }
         let schema = try Schema(spacesOf: synced, in: db)
+        let rule = record.syncRules.space
         let faults = schema.faultsOfSpace(of: name).map {
-            TableProblem(name, rule.column, says: "the rule SyncRules.space \($0)")
+            TableProblem(name, rule?.column, says: "the rule SyncRules.space \($0)")
         }
-        return try faults.isEmpty ? unique(name, rule, in: db) : faults
+        return try faults.isEmpty ? rule.map { try unique(name, $0, in: db) } ?? [] : faults
     }
 
     private static func unique(_ name: String, _ rule: SpaceRule, in db: Database) throws -> [TableProblem] {

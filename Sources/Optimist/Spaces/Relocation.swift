@@ -14,11 +14,13 @@ struct Relocation {
 
     private let tables: AppTables
     private let references: ReferenceGraph
+    private let entries: RowEntryTable
     private var homes: RowHomes
     private var moving: Set<RowRef> = []
 
-    init(_ layouts: [TableLayout], _ tables: AppTables, _ homes: RowHomes) {
+    init(_ layouts: [TableLayout], _ tables: AppTables, _ entries: RowEntryTable, _ homes: RowHomes) {
         self.tables = tables
+        self.entries = entries
         self.homes = homes
         references = ReferenceGraph(layouts)
     }
@@ -27,7 +29,7 @@ struct Relocation {
     /// - Throws: `OptimistError` with code `tooManyToMove` or `crossesSpaces`.
     mutating func settle(_ moved: Set<RowRef>) throws {
         let below = RowsBelow(tables, references)
-        for ref in moved {
+        for ref in moved where try goesElsewhere(ref) {
             moving.insert(ref)
             for child in try below.rows(below: ref) { moving.insert(child.ref) }
             if moving.count > Self.maxRows {
@@ -37,6 +39,17 @@ struct Relocation {
             }
         }
         for ref in moving { try cut(ref) }
+    }
+
+    /// Whether a row leaves its space. A row that the server never had, below another parent, refers to nothing that it
+    /// leaves behind.
+    private mutating func goesElsewhere(_ ref: RowRef) throws -> Bool {
+        guard let entry = try entries.entry(ref), entry.isPlaced else {
+            if case .own? = tables[ref.table]?.layout.rules.space { return true }
+            return false
+        }
+        let here = RowHome.scope(try homes.scope(entry.remote.scope))
+        return try homes.home(of: ref) != here
     }
 
     private mutating func cut(_ ref: RowRef) throws {

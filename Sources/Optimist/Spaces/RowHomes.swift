@@ -11,8 +11,8 @@ enum RowHome: Equatable {
 
 /// Finds the homes of rows within one transaction (P3).
 ///
-/// The home of a row that the server has, or may have, is where the device sent it or received it from, unless an unsent
-/// edit moves the row or a row above it. A new row is in the space of its root: see ``SpaceRule``.
+/// If the server has the row, or may have it, its home is the scope that the device sent it to or received it from. An
+/// unsent move of the row, or of a row above it, changes that. A new row is in the space of its root: see ``SpaceRule``.
 struct RowHomes {
     private let tables: AppTables
     private let entries: RowEntryTable

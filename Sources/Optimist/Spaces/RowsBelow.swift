@@ -13,10 +13,13 @@ struct RowsBelow {
     }
 
     /// Parents first.
-    func rows(below ref: RowRef) throws -> [Child] {
+    ///
+    /// - Parameter belongs: Whether a row, with the rows below it, belongs to the row above. Default: always.
+    func rows(below ref: RowRef, where belongs: (Child) throws -> Bool = { _ in true }) throws -> [Child] {
         var (found, next): ([Child], [RowRef]) = ([], [ref])
         while let parent = next.popLast() {
-            for child in try tables.children(of: parent, references) where child.isInSpaceOfParent {
+            for child in try tables.children(of: parent, references) where try child.isInSpaceOfParent && belongs(child)
+            {
                 found.append(child)
                 next.append(child.ref)
             }

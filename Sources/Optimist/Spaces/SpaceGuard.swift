@@ -17,6 +17,17 @@ struct SpaceGuard {
     private var homes: RowHomes
     private var roles: [Int64: SpaceRole?] = [:]
 
+    /// Whether the writes cannot be in a space. An app without spaces needs this one statement for each transaction.
+    static func isNeedless(for writes: SpaceWrites, in db: Database) throws -> Bool {
+        if writes.isEmpty { return true }
+        if writes.namesSpace { return false }
+        let sql = """
+            SELECT NOT EXISTS (SELECT 1 FROM optimist_scope WHERE number <> 0)
+            AND NOT EXISTS (SELECT 1 FROM optimist_space)
+            """
+        return try Bool.fetchOne(db.cachedStatement(sql: sql)) ?? false
+    }
+
     init(_ writes: SpaceWrites, _ layouts: [TableLayout], _ db: Database) throws {
         self.writes = writes
         self.db = db
@@ -31,7 +42,7 @@ struct SpaceGuard {
     ///   `tooManyToMove`.
     mutating func check() throws {
         if !writes.moved.isEmpty {
-            var relocation = Relocation(layouts, tables, homes)
+            var relocation = Relocation(layouts, tables, entries, homes)
             try relocation.settle(writes.moved)
         }
         for anchor in writes.anchors {
@@ -73,7 +84,7 @@ struct SpaceGuard {
             "This person may only read the space, so \(table) cannot be changed there. Nothing was written.")
     }
 
-    /// The role as the server knows it, because the transaction may change it. Nil if unknown.
+    /// The role before this transaction, which may itself change the role. Nil if unknown.
     private mutating func role(in scope: Scope) throws -> SpaceRole? {
         if let known = roles[scope.number] { return known }
         let role = try ownRole(in: scope)

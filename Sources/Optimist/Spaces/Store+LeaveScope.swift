@@ -14,12 +14,33 @@ extension Store {
         try await apply { db in
             let scope = try Scope.fetch(number, in: db)
             guard scope.space == space, let id = UUIDForm.bytes.stored(space) else { return }
-            var purge = SpacePurge(scope, try Door(self.layouts, db, at: now), self.layouts)
-            try purge.run(end)
-            try PageApplication(self.layouts, db, at: now, PageContext(hasMore: true)).releaseClaims()
+            try self.purge(scope, end, in: db, at: now)
             self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
             try db.execute(sql: "DELETE FROM optimist_space WHERE id = ?", arguments: [id])
         }
+    }
+
+    /// Removes the rows of a space that the server does not let the person found or join. The refused rows of the space
+    /// and of the person's membership are gone already.
+    func leaveRefusedSpaces(in db: Database, at now: Int64) throws {
+        if !hasSpaces { return }
+        let refused = try Int64.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
+                    AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member)
+                    AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.id = o.member
+                    AND r.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_member'))
+                    """))
+        for number in refused { try purge(try Scope.fetch(number, in: db), EndedAccess(.refused), in: db, at: now) }
+    }
+
+    private func purge(_ scope: Scope, _ end: EndedAccess, in db: Database, at now: Int64) throws {
+        var purge = SpacePurge(
+            scope, try Door(layouts, db, at: now), layouts, device: try DeviceIdentity.current(in: db))
+        try purge.run(end)
+        try PageApplication(layouts, db, at: now, PageContext(hasMore: true)).releaseClaims()
     }
 }
 
@@ -29,10 +50,12 @@ private struct SpacePurge {
     private var door: Door
     /// The shared tables, parents first.
     private let layouts: [TableLayout]
+    private let device: String
 
-    init(_ scope: Scope, _ door: Door, _ layouts: [TableLayout]) {
+    init(_ scope: Scope, _ door: Door, _ layouts: [TableLayout], device: String) {
         self.scope = scope
         self.door = door
+        self.device = device
         self.layouts = SnapshotOrder.sorted(layouts).filter { $0.isKept(in: scope.number) }
     }
 
@@ -48,6 +71,7 @@ private struct SpacePurge {
             try door.entries.save(entry)
         }
         for entry in moved { try bringBack(entry, refusal) }
+        try forgetValuesOfOthers()
         try db.deferringForeignKeys {
             for layout in layouts.reversed() {
                 try db.execute(
@@ -73,6 +97,19 @@ private struct SpacePurge {
         }
         try db.execute(sql: "DELETE FROM optimist_scope WHERE number = ?", arguments: [scope.number])
         try GroupJoins(db).forgetSettled()
+    }
+
+    /// The journal has every column of deleted rows, and the device has the secrets of its invitations.
+    private func forgetValuesOfOthers() throws {
+        try db.execute(
+            sql: """
+                UPDATE optimist_journal SET theirs = NULL, whole = NULL WHERE EXISTS (SELECT 1 FROM optimist_remote r
+                WHERE r.tbl = optimist_journal.tbl AND r.id = optimist_journal.id AND r.scope = ?)
+                """, arguments: [scope.number])
+        try db.execute(
+            sql: """
+                DELETE FROM optimist_secret WHERE invitation IN (SELECT id FROM optimist_invitation WHERE space = ?)
+                """, arguments: [scope.space.flatMap(UUIDForm.bytes.stored)])
     }
 
     // MARK: - Unsent edits
@@ -156,7 +193,9 @@ private struct SpacePurge {
         try RejectionTable(db).insert(
             entry.ref, .update, refusal, mine: mine,
             server: TakenBack(passage, kind: .update, mine: mine).restored, at: door.milliseconds)
-        try door.pass(passage)
+        if let obstacle = try door.tryPass(passage) {
+            _ = try door.setAside(passage, ParkedReason(obstacle), device: device)
+        }
     }
 }
 

@@ -63,11 +63,15 @@ extension Scope {
         ).execute()
     }
 
-    /// A space is read once the server has the person's row of it, because it takes that row together with the member
-    /// row. Without the row, the space is read until the server reports that the access ended.
+    /// The server accepts the person's row of a space together with the member row, so the space is read from then on. If
+    /// the row is deleted later, the space is read until the server reports the end of access. A person who joins again
+    /// still has the row, and waits for the new member row.
     private static let accepted = """
         SELECT o.number, o.space FROM optimist_scope o JOIN optimist_remote r ON r.id = o.space
         AND r.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_space') WHERE r.generation > 0
+        AND NOT EXISTS (SELECT 1 FROM optimist_edit e LEFT JOIN optimist_remote m ON m.tbl = e.tbl AND m.id = e.id
+        WHERE e.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_member') AND e.id = o.member
+        AND coalesce(m.generation, 0) = 0)
         """
 
     /// Whether all spaces were received once. Each status asks, so this takes one statement.

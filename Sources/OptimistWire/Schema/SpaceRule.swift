@@ -47,7 +47,8 @@ extension Schema {
     /// Returns the contradictions in a type's space rule, as phrases that follow the rule's name. A shared row has one
     /// path to a root, and refers to shared rows only.
     package func faultsOfSpace(of name: String) -> [String] {
-        guard let type = types[name], let rule = type.space else { return [] }
+        guard let type = types[name] else { return [] }
+        guard let rule = type.space else { return faultsOfOwnReferences(type) }
         return [fault(of: rule, name, type)].compactMap(\.self) + faultsOfReferences(beside: rule, type)
     }
 
@@ -87,6 +88,17 @@ extension Schema {
             return """
                 lets rows be in a space, but "\(column)" refers to "\(target)", whose rows cannot. Give \(target) a \
                 rule for its space, or drop the foreign key.
+                """
+        }
+    }
+
+    /// When a person loses a space, its rows are removed. Rows of the own account could not stay if they referred to them.
+    private func faultsOfOwnReferences(_ type: TypeSchema) -> [String] {
+        type.columns.sorted { $0.key < $1.key }.compactMap { column, definition in
+            guard let target = definition.target, types[target]?.space != nil else { return nil }
+            return """
+                is missing, but "\(column)" refers to "\(target)", whose rows can be in a space. Add a rule, or drop the \
+                foreign key.
                 """
         }
     }

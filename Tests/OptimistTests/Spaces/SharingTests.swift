@@ -13,11 +13,15 @@ import Testing
 /// People share lists, through one server.
 @Suite(.timeLimit(.minutes(20)))
 struct SharingTests {
-    private let server = InMemoryServer(schema: .sharedLists, now: { Date(timeIntervalSince1970: 1_790_000_000) })
+    /// The server's time, in seconds since 1970.
+    private let time = Mutexed<Int64>(1_790_000_000)
+    private let server: InMemoryServer
     private let ann: ListPhone
     private let bob: ListPhone
 
     init() throws {
+        server = InMemoryServer(
+            schema: .sharedLists, now: { [time] in Date(timeIntervalSince1970: Double(time.value)) })
         ann = try ListPhone(server, "ann")
         bob = try ListPhone(server, "bob")
     }
@@ -205,4 +209,114 @@ struct SharingTests {
             #expect(try await phone.store.read { try Space.fetchCount($0) } == 0)
         }
     }
+
+    // MARK: - Invitations
+
+    @Test func `P1 P9 a link that was made and accepted offline admits the person when both are online`() async throws {
+        ann.remote.isOnline = false
+        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
+        let list = try await add("Groceries", to: home, on: ann)
+        let invitation = try await ann.store.invite(to: home, as: .writer, label: "Groceries")
+        let link = try #require(invitation.link)
+        let (space, receipt) = try await bob.store.accept(link, as: "Bob")
+        #expect(!space.isJoined)
+        try await sync(bob)
+        #expect(try await bob.lists().isEmpty)
+        ann.remote.isOnline = true
+        try await sync(ann)
+        bob.device.advance(60_000)
+        try await sync(bob)
+        #expect(try await bob.store.rejections(awaiting: receipt).isEmpty)
+        #expect(try await bob.lists() == ["Groceries"])
+        #expect(try await bob.store.read { try Space.fetchAll($0).map(\.role) } == [.writer])
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        try await sync(bob, ann)
+        #expect(try await items(ann) == ["Eggs", "Milk"])
+        #expect(try await ann.store.read { try SpaceInvitation.of(home).fetchAll($0).map(\.used) } == [1])
+        #expect(try await ann.store.read { try SpaceMember.of(home).fetchAll($0).map(\.name) } == ["Ann", "Bob"])
+    }
+
+    @Test func `P9 a link admits one person, and no one after its revocation`() async throws {
+        let carol = try ListPhone(server, "carol")
+        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
+        let first = try #require(try await ann.store.invite(to: home, as: .reader, label: "Home").link)
+        let second = try await ann.store.invite(to: home, as: .reader, label: "Home")
+        try await sync(ann)
+        _ = try await bob.store.accept(first, as: "Bob")
+        try await sync(bob)
+        #expect(try await bob.store.read { try Space.fetchAll($0).map(\.isJoined) } == [true])
+        try await ann.store.revoke(second.id)
+        try await sync(ann)
+        for link in [first, try #require(second.link)] {
+            let (_, receipt) = try await carol.store.accept(link, as: "Carol")
+            carol.device.advance(25 * 3_600_000)
+            time.value += 25 * 3_600
+            try await sync(carol)
+            #expect(try await carol.store.rejections(awaiting: receipt).map(\.code) == ["invitationInvalid"])
+            #expect(try await carol.store.read { try Space.fetchCount($0) } == 0)
+        }
+        #expect(try await pending(carol) == 0)
+    }
+
+    @Test func `P9 a removed person joins again with a later link, and finds the rejections`() async throws {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        let member = try await ann.store.read { try SpaceMember.of(home).fetchAll($0).first { !$0.isMe } }
+        try await ann.store.remove(try #require(member?.id))
+        try await sync(ann, bob)
+        #expect(try await bob.lists().isEmpty)
+        let link = try #require(try await ann.store.invite(to: home, label: "Groceries").link)
+        try await sync(ann)
+        _ = try await bob.store.accept(link, as: "Bob")
+        try await sync(bob, bob)
+        #expect(try await bob.lists() == ["Groceries"])
+        #expect(try await items(bob) == ["Milk"])
+        let rejection = try #require(try await bob.store.rejections().first)
+        try await bob.store.retry(rejection)
+        try await sync(bob, ann)
+        #expect(try await items(ann) == ["Eggs", "Milk"])
+    }
+
+    @Test func `P4 an item that goes below a list while that list moves arrives after it`() async throws {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let (food, tools) = (try await add("Food", to: home, on: ann), try await add("Tools", to: home, on: ann))
+        try await sync(ann, bob)
+        ann.remote.isOnline = false
+        try await move(food, to: work, on: ann)
+        try await ann.store.write { db in
+            try db.execute(sql: "UPDATE item SET listID = ? WHERE listID = ?", arguments: [food.id, tools.id])
+        }
+        ann.remote.isOnline = true
+        try await sync(ann, bob, ann)
+        for phone in [ann, bob] {
+            #expect(try await phone.count("item WHERE listID = x'\(food.id.hex)'") == 2)
+            #expect(try await space(of: food, on: phone) == work)
+            #expect(try await pending(phone) == 0)
+        }
+    }
+
+    @Test func `P4 a list that moves there and back while an edit is under way keeps the edit`() async throws {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        bob.remote.isOnline = false
+        try await bob.store.write { try $0.execute(sql: "UPDATE item SET text = 'Oat milk'") }
+        try await move(list, to: work, on: ann)
+        try await sync(ann)
+        try await move(list, to: home, on: ann)
+        try await sync(ann)
+        bob.remote.isOnline = true
+        try await sync(bob, ann, bob, ann)
+        for phone in [ann, bob] {
+            #expect(try await items(phone) == ["Oat milk"])
+            #expect(try await space(of: list, on: phone) == home)
+            #expect(try await pending(phone) == 0)
+        }
+    }
+}
+
+extension UUID {
+    fileprivate var hex: String { wire.replacing("-", with: "") }
 }

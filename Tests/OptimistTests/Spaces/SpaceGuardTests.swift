@@ -142,4 +142,18 @@ struct SpaceGuardTests {
         }
         #expect(await refusal { try ShoppingList(title: "Tools", space: space).insert($0) } == nil)
     }
+
+    @Test func `P16 rows that stay in the own account are not counted as moved`() async throws {
+        let (from, to) = (ShoppingList(title: "A"), ShoppingList(title: "B"))
+        try await store.write { db in
+            try from.insert(db)
+            try to.insert(db)
+            for number in 0...Relocation.maxRows {
+                try ShoppingItem(listID: from.id, title: "\(number)").insert(db)
+            }
+        }
+        #expect(await refusal { try $0.execute(sql: "UPDATE item SET listID = ?", arguments: [to.id]) } == nil)
+        try await join(as: .writer)
+        #expect(await refusal { try $0.execute(sql: "UPDATE list SET space = ?", arguments: [space]) } == .tooManyToMove)
+    }
 }

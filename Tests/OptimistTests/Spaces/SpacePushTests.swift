@@ -158,4 +158,26 @@ struct SpacePushTests {
         try await store.revoke(invitation.id)
         #expect(try await store.read { try SpaceInvitation.fetchCount($0) } == 0)
     }
+
+    @Test func `V5 the rows of a space that the server does not let the person found become rejections`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        try await store.write { try list.insert($0) }
+        let batch = try #require(try await device.next())
+        let member = try #require(batch.push.rows.first { $0.table == "optimist_member" }).name
+        let verdicts = batch.push.rows.map { row -> RemotePush.Verdict in
+            switch row.table {
+            case "optimist_member": .rejected(RemotePush.Refusal(code: "spaceLimit", message: "Too many spaces."))
+            case "optimist_space": .groupFailed(by: [member], current: nil)
+            default: .blocked(by: member)
+            }
+        }
+        _ = try await store.apply(verdicts, of: batch)
+        #expect(Set(try await store.rejections().map(\.code)) == ["spaceLimit", "accessRevoked"])
+        #expect(try await store.read { try ShoppingList.fetchCount($0) } == 0)
+        #expect(try await store.read { try Space.fetchCount($0) } == 0)
+        device.advance(3_600_000)
+        #expect(try await device.next() == nil)
+        await #expect(throws: OptimistError.self) { try await store.write { try list.insert($0) } }
+    }
 }

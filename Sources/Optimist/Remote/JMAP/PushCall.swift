@@ -107,11 +107,12 @@ package struct PushCall {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: RemotePush.Verdict] = [:]
         for (id, row) in answer.created {
-            verdicts[id] = row.mergedInto.map { .mergedInto(seq: seq, winner: $0) } ?? .merged(seq: seq, row)
+            // The row that was merged, or that is gone, is not in the destination, whose transactions say nothing of it.
+            verdicts[id] = row.mergedInto.map { .mergedInto(seq: 0, winner: $0) } ?? .merged(seq: seq, row)
         }
         for (id, error) in answer.notCreated {
             verdicts[id] = AnswerClass.verdict(
-                error, on: .move(from: nil, RowPatch(), isWhole: false), at: seq)
+                error, on: .move(from: nil, RowPatch(), isWhole: false), at: 0)
         }
         return verdicts
     }
