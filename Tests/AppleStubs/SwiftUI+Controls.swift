@@ -106,6 +106,10 @@ extension Picker where Label == Text {
     public nonisolated init(
         _ titleKey: LocalizedStringKey, selection: Binding<SelectionValue>, @ViewBuilder content: () -> Content
     ) {}
+    @_disfavoredOverload
+    public nonisolated init<S: StringProtocol>(
+        _ title: S, selection: Binding<SelectionValue>, @ViewBuilder content: () -> Content
+    ) {}
 }
 
 public struct DatePicker<Label: View>: Drawn {}
@@ -140,6 +144,14 @@ extension Menu where Label == Text {
     public nonisolated init(_ titleKey: LocalizedStringKey, @ViewBuilder content: () -> Content) {}
 }
 
+public struct DefaultShareLinkLabel: Drawn {}
+
+public struct ShareLink<Label: View>: Drawn {}
+
+extension ShareLink where Label == DefaultShareLinkLabel {
+    public nonisolated init(item: URL) {}
+}
+
 extension Button {
     public nonisolated init(
         role: ButtonRole?, action: @escaping @MainActor () -> Void, @ViewBuilder label: () -> Label
@@ -149,6 +161,10 @@ extension Button {
 extension Button where Label == Text {
     @_disfavoredOverload
     public nonisolated init<S: StringProtocol>(_ title: S, action: @escaping @MainActor () -> Void) {}
+    @_disfavoredOverload
+    public nonisolated init<S: StringProtocol>(
+        _ title: S, role: ButtonRole?, action: @escaping @MainActor () -> Void
+    ) {}
 }
 
 extension Button where Label == SwiftUI.Label<Text, Image> {

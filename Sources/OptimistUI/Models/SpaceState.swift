@@ -1,0 +1,43 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Optimist
+
+/// This person's access to a space, for a badge.
+public enum SpaceState: Sendable, Hashable {
+    /// The server has not admitted the person yet.
+    case pending
+    /// The person is a member.
+    case member(SpaceRole)
+
+    /// The state of a space.
+    public init(_ space: Space) {
+        if space.isJoined, let role = space.role { self = .member(role) } else { self = .pending }
+    }
+
+    /// A short English label for display and assistive technologies. An app in other languages provides its own.
+    public var label: String {
+        switch self {
+        case .pending: "Waiting for the server"
+        case .member(let role): role.label
+        }
+    }
+
+    /// The name of an SF Symbol.
+    public var symbol: String {
+        switch self {
+        case .pending: "clock"
+        case .member(let role): role.mayWrite ? "person.2" : "eye"
+        }
+    }
+}
+
+extension SpaceRole {
+    /// A short English label. An app in other languages provides its own.
+    public var label: String {
+        switch self {
+        case .owner: "Owner"
+        case .writer: "Can edit"
+        default: "Can read"
+        }
+    }
+}

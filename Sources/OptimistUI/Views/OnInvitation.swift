@@ -1,0 +1,78 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+#if canImport(SwiftUI)
+    import GRDB
+    public import Optimist
+    public import SwiftUI
+
+    extension View {
+        /// Asks the user before joining a space, when the app is opened with the link of an invitation.
+        ///
+        /// The question names the account and asks for the name that members see. The person joins only after agreeing.
+        /// Other URLs are ignored. English; an app in other languages uses `onOpenURL`, `InvitationLink` and
+        /// `Store.accept(_:as:)`.
+        ///
+        /// - Parameters:
+        ///   - account: The name of the user's account, such as its e-mail address. Nil if the user is signed out.
+        ///   - joined: Receives the space, for example to show it. The server may not have admitted the person yet.
+        public func onInvitation(
+            as account: String?, joined: @escaping @MainActor (Space) -> Void = { _ in }
+        ) -> some View {
+            modifier(OnInvitation(account: account, joined: joined))
+        }
+    }
+
+    private struct OnInvitation: ViewModifier {
+        let account: String?
+        let joined: @MainActor (Space) -> Void
+        @State private var opened: OpenedInvitation?
+
+        func body(content: Content) -> some View {
+            content
+                .onOpenURL { if let invitation = OpenedInvitation($0) { opened = invitation } }
+                .sheet(item: $opened) { JoinView($0, as: account, joined: joined) }
+        }
+    }
+
+    private struct JoinView: View {
+        private let invitation: OpenedInvitation
+        private let account: String?
+        private let joined: @MainActor (Space) -> Void
+        private var act = StoreActing()
+        @LiveQuery<[Space]> private var spaces: [Space]
+        @State private var name = ""
+        @Environment(\.dismiss) private var dismiss
+
+        init(_ invitation: OpenedInvitation, as account: String?, joined: @escaping @MainActor (Space) -> Void) {
+            self.invitation = invitation
+            self.account = account
+            self.joined = joined
+            let space = invitation.link.space
+            _spaces = LiveQuery(Space.filter(Column("id") == space))
+        }
+
+        var body: some View {
+            let question = JoinQuestion(account: account, space: spaces.first)
+            Form {
+                Text("Join a shared space?").font(.headline)
+                Text(question.message)
+                if question.mayJoin {
+                    TextField("Your name", text: $name)
+                    Button("Join") { join() }.disabled(!question.isAnswered(by: name))
+                }
+                Button(question.mayJoin ? "Not now" : "Close", role: .cancel) { dismiss() }
+                if let failure = act.failure { Text(failure).font(.footnote) }
+            }
+        }
+
+        private func join() {
+            let (link, name) = (invitation.link, name)
+            act {
+                try await $0.accept(link, as: name).space
+            } then: { space in
+                dismiss()
+                joined(space)
+            }
+        }
+    }
+#endif
