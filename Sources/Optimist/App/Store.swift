@@ -202,7 +202,9 @@ public final class Store: Sendable {
 
     /// Writes like ``write(allOrNothing:_:)``, and returns a receipt to wait for the server's answer.
     ///
-    /// - Parameter allOrNothing: As in ``write(allOrNothing:_:)``.
+    /// - Parameters:
+    ///   - allOrNothing: As in ``write(allOrNothing:_:)``.
+    ///   - updates: As in ``write(allOrNothing:_:)``.
     /// - Returns: The closure's result, and a receipt for ``rejections(awaiting:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.
     public func writeWithReceipt<T: Sendable>(

@@ -31,6 +31,7 @@ extension Store {
     /// ``SpaceInvitation/link``.
     ///
     /// - Parameters:
+    ///   - space: A space that this person owns.
     ///   - role: The role of the people who join.
     ///   - label: What people see before they join, such as the name of the list.
     ///   - uses: How many people may join, from 1 to 10,000. Default: 1.
@@ -67,7 +68,9 @@ extension Store {
     /// a ``Rejection``. A link that the server does not know may still be on its way from the device that made it, so
     /// the device tries for a day.
     ///
-    /// - Parameter member: The person's name for the other members.
+    /// - Parameters:
+    ///   - link: The link that the person opened.
+    ///   - member: The person's name for the other members.
     /// - Returns: The space, with ``Space/isJoined`` false until the server has admitted the person, and a receipt for
     ///   ``rejections(awaiting:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.

@@ -1,0 +1,91 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+//
+// The code of the article on sharing, in Sources/Optimist/Optimist.docc.
+
+import Foundation
+import GRDB
+import Optimist
+import OptimistUI
+
+#if canImport(SwiftUI)
+    import SwiftUI
+#endif
+
+struct TodoList: Codable, Identifiable, SyncedRecord {
+    static let syncRules = SyncRules(space: .own("space"))  // A root: its column names the space.
+    var id = UUID()
+    var title: String
+    var space: UUID?  // Nil: only in the user's own account.
+}
+
+struct Todo: Codable, Identifiable, SyncedRecord {
+    static let syncRules = SyncRules(space: .of("listID"))  // A child: it is where its list is.
+    var id = UUID()
+    var listID: UUID
+    var title: String
+}
+
+func share(_ friend: SpaceMember.ID, in store: Store) async throws -> InvitationLink? {
+    let home = try await store.createSpace(named: "Home", as: "Ann")
+    try await store.write { db in
+        let list = TodoList(title: "Groceries", space: home.id)
+        try list.insert(db)
+        try Todo(listID: list.id, title: "Milk").insert(db)
+    }
+    let invitation = try await store.invite(to: home.id, as: .writer, label: "Groceries")
+    try await store.setRole(of: friend, to: .reader)
+    return invitation.link
+}
+
+func join(_ url: URL, in store: Store) async throws {
+    guard let link = InvitationLink(url) else { return }
+    let (space, receipt) = try await store.accept(link, as: "Bob")
+    // Optional. The rows of the space wait until the server has admitted the person.
+    let refusals = try await store.rejections(awaiting: receipt)
+    // snippet.hide
+    _ = (space, refusals)
+    // snippet.show
+}
+
+func move(_ list: TodoList, to space: Space.ID?, in store: Store) async throws {
+    var moved = list
+    moved.space = space
+    try await store.write { [moved] db in try moved.update(db, columns: ["space"]) }
+}
+
+#if canImport(SwiftUI)
+    struct SharedLists: View {
+        let account: String?  // Such as session.account?.email.
+        let site: URL  // Where the app's universal links lead.
+        @LiveQuery(TodoList.order(Column("title"))) private var lists: [TodoList]
+        @LiveQuery(Space.all()) private var spaces: [Space]
+        @Environment(\.store) private var store
+        @State private var inviting: Space?
+
+        var body: some View {
+            List(lists) { list in
+                HStack {
+                    Text(list.title)
+                    if let space = list.space {
+                        SpaceBadge(space: space)
+                        NavigationLink("Members") { MembersView(space: space) }
+                    }
+                    Button("Share") { Task { try? await share(list) } }
+                }
+            }
+            .sheet(item: $inviting) { InvitationSheet(space: $0.id, host: site) }
+            .onInvitation(as: account)
+        }
+
+        private func share(_ list: TodoList) async throws {
+            let space: Space
+            if let shared = spaces.first(where: { $0.id == list.space }) {
+                space = shared
+            } else {
+                space = try await store.store.createSpace(named: list.title, as: account ?? "Me")
+                try await move(list, to: space.id, in: store.store)
+            }
+            inviting = space
+        }
+    }
+#endif
