@@ -112,6 +112,26 @@ struct SpaceModelTests {
         #expect(InvitationState.allCases.filter(\.isWorthSharing) == [.unsent, .open])
     }
 
+    @MainActor @Test func `U5 the list of members and the badge follow the engine`() async throws {
+        let (ann, bob) = (try phone("ann"), try phone("bob"))
+        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
+        let link = try #require(try await ann.store.invite(to: home, label: "Home").link)
+        let (members, spaces) = (LiveQueryModel<[SpaceMember]>([]), LiveQueryModel<[Space]>([]))
+        members.show(LiveRequest { SpaceMember.of(home) }, in: StoreAccess(ann.store), isVisible: true)
+        spaces.show(LiveRequest { Space.all() }, in: StoreAccess(ann.store), isVisible: true)
+        await reached {
+            members.value.map(\.title) == ["Ann (you)"] && spaces.value.map { SpaceState($0) } == [.pending]
+        }
+        try await ann.sync()
+        await reached { spaces.value.map { SpaceState($0) } == [.member(.owner)] }
+        _ = try await bob.store.accept(link, as: "Bob")
+        try await bob.sync()
+        try await ann.sync()
+        await reached { members.value.map(\.title) == ["Ann (you)", "Bob"] }
+        try await AccessEnding.removal(of: members.value[1]).carryOut(in: home, of: ann.store)
+        await reached { members.value.count == 1 }
+    }
+
     @Test func `U5 the buttons of the questions remove a member, leave, and delete for all`() async throws {
         let (ann, bob) = (try phone("ann"), try phone("bob"))
         for ending in [AccessEnding.departure(.leaves), .departure(.lastOwner), .departure(.endsSpace)] {

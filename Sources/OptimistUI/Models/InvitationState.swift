@@ -21,7 +21,7 @@ public enum InvitationState: Sendable, Hashable, CaseIterable {
         } else if let uses = invitation.uses, invitation.used >= uses {
             self = .usedUp
         } else {
-            self = invitation.state == "synced" ? .open : .unsent
+            self = invitation.state == RowState.synced.rawValue ? .open : .unsent
         }
     }
 

@@ -17,6 +17,7 @@ public struct MemberList: Sendable, Hashable {
         case lastOwner
     }
 
+    /// The members, in the order of the query.
     public let members: [SpaceMember]
 
     /// Takes the result of `SpaceMember.of(_:)`.
