@@ -70,7 +70,7 @@ func move(_ list: TodoList, to space: Space.ID?, in store: Store) async throws {
                         SpaceBadge(space: space)
                         NavigationLink("Members") { MembersView(space: space) }
                     }
-                    Button("Share") { Task { try? await share(list) } }
+                    Button("Share") { Task { try? await share(list) } }.buttonStyle(.borderless)
                 }
             }
             .sheet(item: $inviting) { InvitationSheet(space: $0.id, host: site) }
@@ -78,13 +78,10 @@ func move(_ list: TodoList, to space: Space.ID?, in store: Store) async throws {
         }
 
         private func share(_ list: TodoList) async throws {
-            let space: Space
-            if let shared = spaces.first(where: { $0.id == list.space }) {
-                space = shared
-            } else {
-                space = try await store.store.createSpace(named: list.title, as: account ?? "Me")
-                try await move(list, to: space.id, in: store.store)
-            }
+            inviting = spaces.first { $0.id == list.space }
+            guard inviting == nil else { return }
+            let space = try await store.store.createSpace(named: list.title, as: account ?? "Me")
+            try await move(list, to: space.id, in: store.store)
             inviting = space
         }
     }
