@@ -28,7 +28,7 @@ struct MembersTests {
     }
 
     private static func change(
-        _ person: String, _ role: Role = .owner, end: EndedAccess.Reason? = nil
+        _ person: String, _ role: Role = .owner, end: AccessEnd.Reason? = nil
     ) -> RowChange {
         var change = RowChange(
             key: .todo(person.utf8.reduce(0) { $0 + Int($1) }), row: MergeRow(generation: end == nil ? 1 : 2),
@@ -52,7 +52,7 @@ struct MembersTests {
         ]
     }
 
-    private func ended(_ person: String, in store: any SyncStore) async throws -> [EndedAccess?] {
+    private func ended(_ person: String, in store: any SyncStore) async throws -> [AccessEnd?] {
         let asked: Set = [Self.space]
         return [
             try await store.read(accounts: asked, as: .person(person)) { $0.ended[Self.space] },
@@ -108,7 +108,7 @@ struct MembersTests {
         #expect(try await access(of: "bob", in: store).map { $0?.role } == [.reader, .reader])
         #expect(try await access(of: "bob", in: store).map { $0?.membership?.joinedSeq } == [1, 1])
         try await append([Self.change("bob", .reader, end: .removed)], to: store)
-        let end = EndedAccess(reason: .removed, seq: 3)
+        let end = AccessEnd(reason: .removed, seq: 3)
         #expect(try await access(of: "bob", in: store) == [nil, nil])
         #expect(try await ended("bob", in: store) == [end, end])
         let members = try await store.read(account: Self.space, as: .operator) { try $0.members().map(\.person) }
@@ -149,7 +149,7 @@ struct MembersTests {
             }
         }
         await Task.detached { Self.wait(isLocked) }.value
-        #expect(try await ended("bob", in: store).last == EndedAccess(reason: .removed, seq: 2))
+        #expect(try await ended("bob", in: store).last == AccessEnd(reason: .removed, seq: 2))
         try await removal.value
     }
 

@@ -69,7 +69,7 @@ final class CaptureContext: Sendable {
     /// Notes the tables whose rows can be in a space, when the file opens.
     func share(_ tables: SharedTables) { state.withLock { $0.sharedTables = tables } }
 
-    /// What the running transaction has written in these tables.
+    /// The running transaction's writes to these tables.
     var spaceWrites: SpaceWrites { state.withLock { $0.spaceWrites } }
 
     /// The running transaction's stamp, made by the first call.

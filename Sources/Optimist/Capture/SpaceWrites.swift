@@ -3,7 +3,7 @@
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// What a transaction of the app wrote in tables whose rows can be in a space. The triggers report it.
+/// A transaction's writes to tables whose rows can be in a space, as the triggers report them.
 ///
 /// Rows with the same anchor have the same home, so a transaction with many rows below one parent notes one anchor.
 struct SpaceWrites: Equatable, Sendable {

@@ -112,7 +112,7 @@ struct PushResults {
         return (passage, outcome)
     }
 
-    /// Where a row is that this person can still use, if the answer says that it has moved.
+    /// The present scope of a row that has moved, if this person can use that scope.
     private func destination(_ verdict: RemotePush.Verdict) throws -> MoveDestination? {
         guard case .gone(_, let tombstone?) = verdict else { return nil }
         return try tombstone.movedTo.flatMap { try MoveDestination($0, in: door.db) }

@@ -129,7 +129,7 @@ private struct UnitReading {
     let tables: AppTables
     let now: Int64
     private var homes: RowHomes
-    /// The rows that are to be sent to another scope than the noted one.
+    /// New rows whose scope is not noted yet.
     private var unplaced: Set<RowRef> = []
 
     private let below: RowsBelow
@@ -189,7 +189,7 @@ private struct UnitReading {
         var places = Dictionary(unit.enumerated().map { ($1.entry.ref, $0) }, uniquingKeysWith: { $1 })
         for moved in unit {
             guard let source = moved.source else { continue }
-            // A row that the user has moved here is elsewhere for the server, and moves by itself.
+            // The server has a row that the user moved here below another parent, so that row moves by itself.
             let children = try below.rows(below: moved.entry.ref) { child in
                 try places[child.ref] != nil || entries.entry(child.ref)?.isMoved(by: child.table.layout.anchor) != true
             }

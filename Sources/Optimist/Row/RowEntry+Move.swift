@@ -9,7 +9,7 @@ extension RowEntry {
         anchor.map { isAlive && dirty & $0.mask != 0 } ?? false
     }
 
-    /// Whether a report that the row has moved is later than what the device knows.
+    /// Whether a report of the row's move is later than the known life.
     func goesOn(to destination: MoveDestination) -> Bool {
         if isRestored { return true }
         return destination.generation > remote.generation && (isAlive || isPending)
@@ -54,7 +54,7 @@ extension RowEntry {
 }
 
 extension RemoteRow {
-    /// The transactions of two scopes cannot be compared, so the row has none yet.
+    /// Forgets the row's transaction, because transactions of two scopes cannot be compared.
     mutating func move(to scope: Int64, life: Int) {
         goBack(to: life)
         lose(after: 0)

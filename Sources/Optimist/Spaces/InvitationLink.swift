@@ -4,7 +4,7 @@ public import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
-/// A link that admits people to a space. Whoever has it may join, so it is as secret as a password.
+/// A link that admits people to a space. It is as secret as a password.
 ///
 /// The secret is in the URL's fragment, which browsers send to no server.
 public struct InvitationLink: Sendable, Hashable, CustomStringConvertible {
@@ -21,13 +21,13 @@ public struct InvitationLink: Sendable, Hashable, CustomStringConvertible {
         self.init(space: space, secret: secret)
     }
 
-    /// Reads a link from ``url(at:)``. Nil if it is none.
+    /// Reads a link from ``url(at:)``. Nil for another URL.
     public init?(_ url: URL) {
         guard url.path().hasSuffix("/join"), let code = url.fragment() else { return nil }
         self.init(code: code)
     }
 
-    /// Reads a ``code``. Nil if it is none.
+    /// Reads a ``code``. Nil for another text.
     public init?(code: String) {
         guard let bytes = Base64URL.decode(code), bytes.count == 16 + InvitationSecret.byteCount,
             let space = UUIDForm.bytes.wire(Data(bytes.prefix(16)).databaseValue).flatMap(UUID.init)

@@ -7,7 +7,7 @@ import OptimistCore
 /// Cuts the references between rows that move to another space and rows that stay, at the end of the transaction that
 /// moves them.
 ///
-/// A reference that is cut gets what a deletion of the row on its other side would do.
+/// Cutting a reference has the effect of deleting the row on its other side: cascade, null, or an error.
 struct Relocation {
     /// The most rows that move together.
     static let maxRows = RowSync.Limit.rowsInSet

@@ -33,7 +33,7 @@ public struct SpaceMember: Codable, Sendable, Hashable, Identifiable, FetchableR
 
     public let id: UUID
     public let space: UUID
-    /// The name that the member chose. Nobody has verified it.
+    /// The name that the member chose. It is not verified.
     public let name: String?
     public let role: SpaceRole?
     /// Whether this is the person on this device.

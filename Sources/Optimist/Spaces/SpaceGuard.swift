@@ -4,9 +4,9 @@ import GRDB
 import OptimistCore
 @_spi(Internals) import OptimistWire
 
-/// Refuses what the person's role in a space forbids, before a transaction of the app commits (P6).
+/// Refuses writes that the person's role in a space forbids, before a transaction of the app commits (P6).
 ///
-/// The server judges again, because a role may have changed meanwhile. A role that the device does not know yet forbids
+/// The server judges again, because a role may have changed since the last page. A role that the device does not know yet forbids
 /// nothing.
 struct SpaceGuard {
     private let db: Database

@@ -2,7 +2,7 @@
 
 public import GRDB
 
-/// What a member of a space may do.
+/// The rights of a member of a space.
 ///
 /// An open set: a role that this version does not know may only read.
 public struct SpaceRole: RawRepresentable, Sendable, Hashable, Codable, DatabaseValueConvertible {

@@ -7,7 +7,7 @@ extension Store {
     /// Removes a space from this device after the person's access has ended, in one transaction (P8). Does nothing if
     /// the scope no longer belongs to the space.
     ///
-    /// The app is not asked, because keeping the rows is what the removal forbids. The person's row of the space is
+    /// Does not ask the app as for a mass removal, because the person may no longer keep the rows. The person's row of the space is
     /// deleted as if by the user, so that the person's other devices and the server learn of it.
     func leaveScope(_ number: Int64, of space: String, _ end: EndedAccess) async throws {
         let now = milliseconds
@@ -162,7 +162,7 @@ private struct SpacePurge {
         return door.tables.owners(by: values, in: table)
     }
 
-    /// Keeps the user's values in one rejection for each root row. The engine's own rows have nothing to keep.
+    /// Keeps the user's values in one rejection for each root row. The engine's own rows are not kept.
     private func reject(_ unsent: [RowEntry], _ refusal: RemotePush.Refusal) throws {
         var bundles: [RowRef: Int64] = [:]
         for entry in unsent {

@@ -55,7 +55,7 @@ extension Store {
         }
     }
 
-    /// Ends an invitation, so that its link admits nobody any more.
+    /// Ends an invitation. Its link then admits no more people.
     ///
     /// - Throws: As ``write(allOrNothing:_:)``, with code `notOwner`.
     public func revoke(_ invitation: SpaceInvitation.ID) async throws {
@@ -124,8 +124,7 @@ extension Store {
 
     /// Removes a member from a space. Only owners may remove others.
     ///
-    /// The person's devices lose the rows of the space. What a device had copied elsewhere before cannot be called
-    /// back.
+    /// The person's devices lose the rows of the space. Copies that were made before cannot be called back.
     ///
     /// - Throws: As ``write(allOrNothing:_:)``, with code `notOwner` or `lastOwner`.
     public func remove(_ member: SpaceMember.ID) async throws {

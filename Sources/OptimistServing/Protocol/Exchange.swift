@@ -14,7 +14,7 @@ struct Exchange {
     /// The accounts that the request names and its reader may open, by id.
     var books: [String: Book]
     /// The spaces that the request names and whose members no longer include the reader.
-    private let ended: [String: EndedAccess]
+    private let ended: [String: AccessEnd]
     /// The reader's spaces, if the request may enter one.
     let spaces: SpaceCount?
     /// The states that the request asks to compare, from before its transaction.

@@ -57,7 +57,7 @@ struct MethodError: Error {
     }
     static func invalidArguments(_ why: String) -> Self { .init("invalidArguments", why) }
     static let accountNotFound = Self("accountNotFound", "The account does not exist, or you may not use it.")
-    static func accessEnded(_ end: EndedAccess) -> Self {
+    static func accessEnded(_ end: AccessEnd) -> Self {
         .init(
             "accessEnded", "You are no longer a member of this space.",
             ["reason": .string(end.reason.rawValue), "at": .int(end.seq)])

@@ -11,7 +11,7 @@
 }
 
 /// Why and when a person's access to a space ended.
-@_spi(Internals) public struct EndedAccess: Hashable, Sendable {
+@_spi(Internals) public struct AccessEnd: Hashable, Sendable {
     public enum Reason: String, Sendable {
         /// An owner removed the person.
         case removed
@@ -40,9 +40,9 @@
     /// The transaction that made the person a member.
     public var joinedSeq: Int64
     /// Nil: the person is a member.
-    public var end: EndedAccess?
+    public var end: AccessEnd?
 
-    public init(person: String, memberID: String, role: Role, joinedSeq: Int64, end: EndedAccess? = nil) {
+    public init(person: String, memberID: String, role: Role, joinedSeq: Int64, end: AccessEnd? = nil) {
         self.person = person
         self.memberID = memberID
         self.role = role
@@ -55,7 +55,7 @@
         person: String, memberID: String, role: String, joinedSeq: Int64, endedSeq: Int64?, reason: String?
     ) {
         let end = endedSeq.map { seq in
-            EndedAccess(reason: reason.flatMap(EndedAccess.Reason.init(rawValue:)) ?? .removed, seq: seq)
+            AccessEnd(reason: reason.flatMap(AccessEnd.Reason.init(rawValue:)) ?? .removed, seq: seq)
         }
         self.init(person: person, memberID: memberID, role: Role(text: role), joinedSeq: joinedSeq, end: end)
     }
@@ -67,7 +67,7 @@
     public var memberID: String
     public var role: Role
     /// Nil: the person is a member, or becomes a member.
-    public var end: EndedAccess.Reason?
+    public var end: AccessEnd.Reason?
 
     /// The person's membership after the transaction `seq`. Only the member row that made the person a member can end
     /// the membership.
@@ -78,7 +78,7 @@
                 person: person, memberID: memberID, role: role, joinedSeq: present?.joinedSeq ?? seq)
         }
         guard var present, present.memberID == memberID else { return former }
-        present.end = EndedAccess(reason: end, seq: seq)
+        present.end = AccessEnd(reason: end, seq: seq)
         return present
     }
 }
@@ -158,11 +158,11 @@
 @_spi(Internals) public struct OpenAccounts<Account> {
     public var open: [String: Account]
     /// The spaces whose former members include the reader.
-    public var ended: [String: EndedAccess]
+    public var ended: [String: AccessEnd]
     /// The reader's spaces, if a request may enter one. Otherwise nil.
     public var spaces: SpaceCount?
 
-    public init(open: [String: Account] = [:], ended: [String: EndedAccess] = [:], spaces: SpaceCount? = nil) {
+    public init(open: [String: Account] = [:], ended: [String: AccessEnd] = [:], spaces: SpaceCount? = nil) {
         self.open = open
         self.ended = ended
         self.spaces = spaces

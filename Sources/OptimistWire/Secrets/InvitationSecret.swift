@@ -14,7 +14,7 @@
         self.bytes = bytes
     }
 
-    /// Makes a new secret from the system's random numbers, which nobody can guess.
+    /// Makes a new secret from the system's random numbers, which cannot be guessed.
     public static func random() -> InvitationSecret {
         var system = SystemRandomNumberGenerator()
         return InvitationSecret((0..<byteCount).map { _ in system.next() })

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Optimist
 
-/// What a write may do in a space, on the device.
+/// The rights to write in a space, as the device knows them.
 @Suite(.timeLimit(.minutes(20)))
 struct SpaceGuardTests {
     private let device: Device
@@ -154,6 +154,7 @@ struct SpaceGuardTests {
         }
         #expect(await refusal { try $0.execute(sql: "UPDATE item SET listID = ?", arguments: [to.id]) } == nil)
         try await join(as: .writer)
-        #expect(await refusal { try $0.execute(sql: "UPDATE list SET space = ?", arguments: [space]) } == .tooManyToMove)
+        #expect(
+            await refusal { try $0.execute(sql: "UPDATE list SET space = ?", arguments: [space]) } == .tooManyToMove)
     }
 }

@@ -119,7 +119,7 @@ struct SpaceMoveTests {
         #expect(try await store.read { try ShoppingItem.fetchAll($0).map(\.title) } == ["Oat milk"])
     }
 
-    @Test func `P3 a new item of a moving list is created where the list goes`() async throws {
+    @Test func `P3 a new item of a moving list is created in the list's next space`() async throws {
         try await begin(in: a)
         try await move(to: b)
         let bread = ShoppingItem(listID: list.id, title: "Bread")
@@ -156,7 +156,7 @@ struct SpaceMoveTests {
     }
 
     @Test(arguments: [true, false])
-    func `P4 of two moves the later stands`(isLater: Bool) async throws {
+    func `P4 the later one of concurrent moves wins`(isLater: Bool) async throws {
         let c = UUID()
         try await begin(in: a)
         try await store.join(c, as: .writer)
@@ -194,7 +194,7 @@ struct SpaceMoveTests {
         #expect(try await store.read { try ShoppingList.fetchAll($0).map(\.space) } == [a])
     }
 
-    @Test func `P3 a reference that a move cuts gets what a deletion would do`() async throws {
+    @Test func `P3 a move cuts references like a deletion`() async throws {
         try await begin(in: a)
         let aisle = Aisle(name: "Dairy", space: a)
         try await store.write { db in
@@ -209,7 +209,7 @@ struct SpaceMoveTests {
         #expect(patch?.values == ["aisleID": .null])
     }
 
-    @Test func `P3 an item that goes to another list of the same space is edited, not moved`() async throws {
+    @Test func `P3 a new parent in the same space is an edit, not a move`() async throws {
         try await begin(in: a)
         let other = ShoppingList(title: "Tools", space: a)
         try await store.write { try other.insert($0) }

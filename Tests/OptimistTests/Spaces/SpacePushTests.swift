@@ -33,7 +33,7 @@ struct SpacePushTests {
         #expect(try await store.read { try Space.fetchAll($0).map(\.isJoined) } == [true])
     }
 
-    @Test func `P3 a row goes to the space of its root`() async throws {
+    @Test func `P3 a row is sent to the space of its root`() async throws {
         let space = try await store.createSpace(named: "Home", as: "Ann")
         try await accept(try #require(try await device.next()))
         let (shared, mine) = (ShoppingList(title: "Groceries", space: space.id), ShoppingList(title: "Mine"))
@@ -132,7 +132,7 @@ struct SpacePushTests {
         #expect(try await store.read { try Space.fetchCount($0) } == 1)
     }
 
-    @Test func `a link survives a URL and a code, and other texts are no links`() throws {
+    @Test func `a link is read from its URL and its code, and from no other text`() throws {
         let link = InvitationLink(space: UUID(), secret: .random())
         let url = link.url(at: try #require(URL(string: "https://example.org/app")))
         #expect(url.absoluteString.hasPrefix("https://example.org/app/join#"))

@@ -107,7 +107,7 @@ package struct PushCall {
         let seq = SyncState(answer.newState)?.seq ?? 0
         var verdicts: [String: RemotePush.Verdict] = [:]
         for (id, row) in answer.created {
-            // The row that was merged, or that is gone, is not in the destination, whose transactions say nothing of it.
+            // A merged or ended row is not in the destination, so a transaction there is no later word on it.
             verdicts[id] = row.mergedInto.map { .mergedInto(seq: 0, winner: $0) } ?? .merged(seq: seq, row)
         }
         for (id, error) in answer.notCreated {
