@@ -30,10 +30,11 @@
         return session
     }
 
-    /// The persons who are members of a space, and its state at the same moment.
-    public func members(of space: String) async throws -> (members: Set<String>, state: SyncState) {
+    /// The persons who may read a space, and its state at the same moment. Nil: every person may.
+    public func readers(of space: String) async throws -> (persons: Set<String>?, state: SyncState) {
         try await store.read(account: space, as: .operator) { account in
-            (Set(try account.members().map(\.person)), SyncState(epoch: account.epoch, seq: account.seq))
+            let state = SyncState(epoch: account.epoch, seq: account.seq)
+            return (account.kind == .publicSpace ? nil : Set(try account.members().map(\.person)), state)
         }
     }
 

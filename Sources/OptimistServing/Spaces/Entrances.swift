@@ -11,6 +11,8 @@ import Foundation
 @_spi(Internals) public struct Entrances: Sendable {
     /// The spaces to found if they do not exist.
     public var founding: Set<String> = []
+    /// The kind of the spaces to found.
+    public var kind = AccountKind.space
     /// The keys of the tickets in the index of invitations, by account.
     public var tickets: [String: Set<IndexKey>] = [:]
     /// The type of invitations.
@@ -22,7 +24,10 @@ import Foundation
     public init() {}
 
     /// To found these spaces.
-    public init(founding: Set<String>) { self.founding = founding }
+    public init(founding: Set<String>, _ kind: AccountKind = .space) {
+        self.founding = founding
+        self.kind = kind
+    }
 
     /// To see the invitation of one secret.
     init(_ secret: InvitationSecret, to account: String, _ types: SpaceTypes, at now: Date) {
@@ -36,14 +41,25 @@ import Foundation
     /// The index of invitations.
     public static let index = UniqueIndex(["hash"])
 
-    /// The right of a person who is not a member to an account. Nil: no open invitation has one of the
-    /// tickets, or the space has ended.
+    /// The reader's right to an account, or nil if the reader may not open it. A ticket counts only for a person who
+    /// is not a member.
     ///
     /// - Parameters:
+    ///   - membership: The reader's membership in the account, if there ever was one.
+    ///   - kind: The account's kind.
     ///   - account: The account, opened without regard to the person.
-    ///   - former: The person's membership, if there ever was one.
     /// - Throws: The database's error.
-    public func access(to account: some AccountSnapshot, _ former: Membership?) throws -> Access? {
+    public func access<Account: AccountSnapshot>(
+        of reader: Reader, to id: String, _ membership: Membership?, _ kind: AccountKind,
+        _ account: @autoclosure () throws -> Account
+    ) throws -> Access? {
+        let access = Access(of: reader, to: id, membership, kind)
+        guard access == nil || access == .visitor else { return access }
+        return try joining(account(), membership) ?? access
+    }
+
+    /// Nil: no open invitation has one of the tickets, or the space has ended.
+    private func joining(_ account: some AccountSnapshot, _ former: Membership?) throws -> Access? {
         guard let keys = tickets[account.account], !keys.isEmpty else { return nil }
         let ids = try account.holders(type: type, index: Self.index.name, keys: keys.sorted()).values.flatMap(\.self)
         if ids.isEmpty { return nil }

@@ -95,6 +95,8 @@
     case uninvited
     /// A space in which the person is a member.
     case member(Membership)
+    /// A public space in which the person is not a member.
+    case visitor
     /// Any account.
     case `operator`
 
@@ -102,7 +104,7 @@
         switch self {
         case .own, .founding, .operator: .owner
         case .joining(let invitation): invitation.role
-        case .uninvited: .reader
+        case .uninvited, .visitor: .reader
         case .member(let membership): membership.role
         }
     }
@@ -110,7 +112,7 @@
     public var membership: Membership? {
         switch self {
         case .member(let membership): membership
-        case .own, .founding, .joining, .uninvited, .operator: nil
+        case .own, .founding, .joining, .uninvited, .visitor, .operator: nil
         }
     }
 
@@ -118,7 +120,7 @@
     var isEntering: Bool {
         switch self {
         case .founding, .joining, .uninvited: true
-        case .own, .member, .operator: false
+        case .own, .member, .visitor, .operator: false
         }
     }
 
@@ -127,20 +129,28 @@
     var mayRead: Bool {
         switch self {
         case .joining, .uninvited: false
-        case .own, .founding, .member, .operator: true
+        case .own, .founding, .member, .visitor, .operator: true
         }
     }
 
     /// Returns nil if the reader may not open the account.
     ///
-    /// - Parameter membership: The reader's membership in the account, if there ever was one.
-    public init?(of reader: Reader, to account: String, _ membership: Membership?) {
+    /// - Parameters:
+    ///   - membership: The reader's membership in the account, if there ever was one.
+    ///   - kind: The account's kind.
+    public init?(of reader: Reader, to account: String, _ membership: Membership?, _ kind: AccountKind) {
         switch reader {
         case .operator: self = .operator
         case .person(account): self = .own
-        case .person, .guest:
-            guard let membership, membership.end == nil else { return nil }
-            self = .member(membership)
+        case .person:
+            if let membership, membership.end == nil {
+                self = .member(membership)
+            } else if kind == .publicSpace {
+                self = .visitor
+            } else {
+                return nil
+            }
+        case .guest: return nil
         }
     }
 
@@ -169,10 +179,11 @@
     }
 
     /// Adds an account, if the reader may open it.
-    public mutating func add(_ state: SyncState, of account: String, for reader: Reader, _ membership: Membership?)
-    where Account == AccountState {
+    public mutating func add(
+        _ state: SyncState, of account: String, for reader: Reader, _ membership: Membership?, _ kind: AccountKind
+    ) where Account == AccountState {
         ended[account] = membership?.end
-        guard let access = Access(of: reader, to: account, membership) else { return }
+        guard let access = Access(of: reader, to: account, membership, kind) else { return }
         open[account] = AccountState(state: state, access: access)
     }
 

@@ -8,7 +8,7 @@ extension SetEvaluation {
         let (types, limits) = (context.spaceTypes, context.spaceLimits)
         guard context.schema.types[types.member] != nil else { return [:] }
         switch books[place].snapshot.access {
-        case .operator, .uninvited: return [:]
+        case .operator, .uninvited, .visitor: return [:]
         case .own: return try faults(of: types.space, beyond: limits.spaces, in: place, rows)
         case .founding, .joining, .member: break
         }

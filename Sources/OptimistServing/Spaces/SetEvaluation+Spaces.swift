@@ -151,5 +151,5 @@ extension ServerClock {
 }
 
 extension MergeRow {
-    fileprivate var role: Role { Role(text: cells[SpaceTypes.role]?.value.string) }
+    var role: Role { Role(text: cells[SpaceTypes.role]?.value.string) }
 }

@@ -31,6 +31,7 @@ struct SpaceRules {
         case .operator: nil
         case .own: objection(in: nil, to: write.operation)
         case .uninvited: objectionToUninvited(write)
+        case .visitor: forbidden("Only members may change a public space.")
         case .founding, .joining, .member:
             objection(in: SpaceAccount.space(of: write.account), to: write.operation) ?? objectionToRole(write)
                 ?? objectionToInvitation(write)

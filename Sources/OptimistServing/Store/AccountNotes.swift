@@ -2,6 +2,7 @@
 
 /// The in-memory store's data about an account, apart from its rows.
 struct AccountNotes: Sendable {
+    var kind = AccountKind.person
     var seq: Int64 = 0
     /// The number of living rows.
     var rowCount = 0

@@ -127,12 +127,13 @@ extension InMemorySyncStore.Contents {
             let membership = reader.person.flatMap { accounts[id]?.notes.members[$0] }
             if let account = accounts[id] {
                 opening.ended[id] = membership?.end
-                let access =
-                    try Access(of: reader, to: id, membership)
-                    ?? entrances.access(to: open(account, .operator), membership)
+                let access = try entrances.access(
+                    of: reader, to: id, membership, account.notes.kind, open(account, .operator))
                 if let access { opening.open[id] = open(account, access) }
             } else if entrances.founding.contains(id) {
-                opening.open[id] = open(InMemoryAccount(), .founding)
+                var account = InMemoryAccount()
+                account.notes.kind = entrances.kind
+                opening.open[id] = open(account, .founding)
             }
         }
         return opening
@@ -167,6 +168,7 @@ final class InMemoryTransaction: AccountTransaction {
         former = contents.notes
     }
 
+    var kind: AccountKind { contents.notes.kind }
     var rowCount: Int { contents.notes.rowCount }
     var seq: Int64 { contents.notes.seq }
     var floor: Int64 { contents.notes.floor }

@@ -121,6 +121,7 @@
     var meter: WorkMeter? { get nonmutating set }
     /// The account's id.
     var account: String { get }
+    var kind: AccountKind { get }
     /// The reader's right to the account at the snapshot's moment.
     var access: Access { get }
     /// The persons who are members of the account, if it is a space, in the order of their ids.

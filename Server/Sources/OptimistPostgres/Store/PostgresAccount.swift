@@ -9,6 +9,7 @@ import OptimistWire
 final class PostgresAccount: AccountTransaction {
     let connection: PostgresConnection
     let account: String
+    let kind: AccountKind
     let reader: Reader
     var access: Access
     var meter: WorkMeter?
@@ -38,6 +39,7 @@ final class PostgresAccount: AccountTransaction {
         schemaVersion = rows.int(0, 4)
         epochNames = try epochs.names(upTo: rows.int64(0, 5), connection)
         rowCount = rows.int(0, 6)
+        kind = AccountKind(text: rows.text(0, 12))
     }
 
     var epoch: String { epochNames.last ?? "" }

@@ -77,11 +77,10 @@ struct PostgresSyncStore: SyncStore {
             if rows.count == 1 {
                 let membership = try Membership.of(reader, in: id, rows, by: statement, connection)
                 opened.ended[id] = membership?.end
-                let access =
-                    try Access(of: reader, to: id, membership)
-                    ?? entrances.access(to: account(rows, .operator), membership)
+                let access = try entrances.access(
+                    of: reader, to: id, membership, AccountKind(text: rows.text(0, 12)), account(rows, .operator))
                 if let access { opened.open[id] = try account(rows, access) }
-            } else if statement == .lock, entrances.founding.contains(id), try found(id, connection) {
+            } else if statement == .lock, entrances.founding.contains(id), try found(id, entrances.kind, connection) {
                 let made = try connection.query(RowStatement.read, values(id, for: .operator, entering: .none))
                 opened.open[id] = try account(made, .founding)
             }
@@ -101,9 +100,14 @@ struct PostgresSyncStore: SyncStore {
         return SpaceCount(all: rows.int(0, 0), owned: rows.int(0, 1))
     }
 
-    /// Makes the account of a space, locked. False if an account has this id.
-    private func found(_ account: String, _ connection: PostgresConnection) throws -> Bool {
-        let values: [PostgresValue] = [.text(account), .text(Date().utcText), .int(schema.version)]
+    /// Makes the account of a space, locked. False if an account has this id, or if a deleted space had it.
+    private func found(
+        _ account: String, _ kind: AccountKind, _ connection: PostgresConnection
+    ) throws -> Bool {
+        if try connection.query(SharedStatement.isDeleted, [.text(account)]).bool(0, 0) { return false }
+        let values: [PostgresValue] = [
+            .text(account), .text(Date().utcText), .int(schema.version), .text(kind.rawValue),
+        ]
         guard try connection.query(RowStatement.found, values).changedCount == 1 else { return false }
         try connection.enqueue(
             SharedStatement.addAddress, [.text(PostgresAccountStore.spaceAddress(of: account)), .text(account)])
@@ -119,7 +123,8 @@ struct PostgresSyncStore: SyncStore {
                 let epoch = try known.names(upTo: rows.int64(row, 2), connection).last ?? ""
                 let membership = reader.person.flatMap { Membership(of: $0, rows, row, from: 3) }
                 states.add(
-                    SyncState(epoch: epoch, seq: rows.int64(row, 1)), of: rows.text(row, 0), for: reader, membership)
+                    SyncState(epoch: epoch, seq: rows.int64(row, 1)), of: rows.text(row, 0), for: reader, membership,
+                    AccountKind(text: rows.text(row, 8)))
             }
             return states
         }

@@ -38,15 +38,15 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         }
     }
 
-    /// The account and the reader's membership, if the account has to do with the reader, or the reader has the ticket
-    /// of an invitation. The second parameter is the person, or null for the operator. The others find a ticket in the
-    /// index: the type, the index and the keys.
+    /// The account and the reader's membership, if the account has to do with the reader or is public, or the reader
+    /// has the ticket of an invitation. The second parameter is the person, or null for the operator. The others find a
+    /// ticket in the index: the type, the index and the keys.
     private static let account = """
         SELECT a.seq, a.epoch, a.floor, a.day, a.schema_version, (SELECT max(number) FROM optimist_epochs),
-            a.row_count, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+            a.row_count, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason, a.kind
         FROM optimist_accounts a LEFT JOIN optimist_members m ON m.account_id = $1 AND m.person_id = $2
         WHERE a.account_id = $1 AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL
-            OR EXISTS (SELECT 1 FROM optimist_index
+            OR a.kind = 'public' OR EXISTS (SELECT 1 FROM optimist_index
                 WHERE account_id = $1 AND type = $3 AND name = $4 AND key = ANY($5::text[])))
         """
 
@@ -55,7 +55,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .found:
             """
             INSERT INTO optimist_accounts (account_id, kind, password, created_at, schema_version)
-            VALUES ($1, 'space', '', $2, $3) ON CONFLICT DO NOTHING
+            VALUES ($1, $4, '', $2, $3) ON CONFLICT DO NOTHING
             """
         case .dropPushes: "DELETE FROM optimist_pushes WHERE account_id = $1"
         case .drop: "DELETE FROM optimist_accounts WHERE account_id = $1"

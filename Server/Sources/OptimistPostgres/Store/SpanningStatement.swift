@@ -3,17 +3,24 @@
 /// The statements about several accounts of one person. They only read and take no locks, because a database that is
 /// sharded by account asks all its machines for them.
 enum SpanningStatement: String, PostgresStatement, CaseIterable {
-    case states, spaceCount
+    case states, spaceCount, spaces, memberships
 
     var sql: String {
         switch self {
         case .states:
             """
             SELECT a.account_id, a.seq, (SELECT max(number) FROM optimist_epochs),
-                m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+                m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason, a.kind
             FROM optimist_accounts a LEFT JOIN optimist_members m ON m.account_id = a.account_id AND m.person_id = $2
-            WHERE a.account_id = ANY($1::text[]) AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL)
+            WHERE a.account_id = ANY($1::text[])
+                AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL OR a.kind = 'public')
             """
+        case .memberships:
+            """
+            SELECT account_id, person_id, member_id, role, joined_seq, ended_seq, reason FROM optimist_members
+            WHERE person_id = $1 ORDER BY account_id
+            """
+        case .spaces: "SELECT account_id FROM optimist_members WHERE person_id = $1 ORDER BY account_id"
         case .spaceCount:
             """
             SELECT count(*), count(*) FILTER (WHERE role = 'owner') FROM optimist_members

@@ -19,11 +19,17 @@ struct PokeWatch: Sendable {
         }
     }
 
+    /// Notifies the listeners of this process and of the others.
+    func announce(account: String, types: Set<String>, state: SyncState) {
+        changed(account: account, types: types, state: state)
+        pokes.announce(.changed(account: account, types: types, state: state))
+    }
+
     private func readMembers(of space: String) async {
         var isDone = false
         while !isDone {
-            let read = try? await service.members(of: space)
-            if let read { pokes.learn(space, read.members, at: read.state) }
+            let read = try? await service.readers(of: space)
+            if let read { pokes.learn(space, read.persons, at: read.state) }
             isDone = pokes.endReading(space, givingUp: read == nil)
         }
     }

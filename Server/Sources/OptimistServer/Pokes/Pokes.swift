@@ -165,8 +165,8 @@ extension Pokes {
         state.withLock { $0.audiences[space]?.beginReading() ?? false }
     }
 
-    func learn(_ space: String, _ members: Set<String>, at read: SyncState) {
-        let learned = state.withLock { $0.audiences[space]?.learn(at: read) { members.contains($0) } }
+    func learn(_ space: String, _ persons: Set<String>?, at read: SyncState) {
+        let learned = state.withLock { $0.audiences[space]?.learn(at: read) { persons?.contains($0) ?? true } }
         for listener in learned?.listeners ?? [] {
             listener.changed([space: PendingEvents.Change(types: nil, state: learned?.1 ?? read)])
         }

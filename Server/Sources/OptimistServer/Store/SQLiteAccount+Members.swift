@@ -8,6 +8,7 @@ import GRDB
 extension SQLiteAccount {
     /// The stored state of an account, with the reader's membership.
     struct State {
+        var kind = AccountKind.person
         var rowCount = 0
         var seq: Int64 = 0
         var epoch: String?
@@ -16,24 +17,30 @@ extension SQLiteAccount {
         var membership: Membership?
 
         /// The state of a new account.
-        init() {}
+        init(of kind: AccountKind) { self.kind = kind }
 
-        /// Nil if the account does not exist, or if the reader was never a member and does not have a ticket.
+        /// Nil if the account does not exist, or if the reader was never a member, does not have a ticket, and the
+        /// space is not public.
         init?(of account: String, for reader: Reader, entering entrances: Entrances, _ db: Database) throws {
             let query = try db.cachedStatement(
                 sql: """
                     SELECT a.seq, a.epoch, a.floor, a.day, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason,
-                        a.row_count
+                        a.row_count, a.kind
                     FROM optimist_accounts a LEFT JOIN optimist_members m
                         ON m.account_id = ?1 AND m.person_id = ?2
                     WHERE a.account_id = ?1 AND (?2 IS NULL OR a.account_id = ?2 OR m.person_id IS NOT NULL
-                        OR EXISTS (SELECT 1 FROM optimist_index WHERE account_id = ?1 AND type = ?3 AND name = ?4
+                        OR a.kind = ?6 OR EXISTS (SELECT 1 FROM optimist_index WHERE account_id = ?1 AND type = ?3 AND name = ?4
                             AND key IN (SELECT value FROM json_each(?5))))
                     """)
             let tickets = entrances.tickets[account]?.map(\.text) ?? []
             let row = try Row.fetchOne(
-                query, arguments: [account, reader.key, entrances.type, Entrances.index.name, tickets.jsonText])
+                query,
+                arguments: [
+                    account, reader.key, entrances.type, Entrances.index.name, tickets.jsonText,
+                    AccountKind.publicSpace.rawValue,
+                ])
             guard let row else { return nil }
+            kind = AccountKind(text: row[10])
             (seq, epoch, floor, day, rowCount) = (row[0], row[1], row[2], row[3], row[9])
             if let person = reader.person, let memberID: String = row[4] {
                 membership = Membership(
@@ -48,31 +55,36 @@ extension SQLiteAccount {
     ) throws -> OpenAccounts<AccountState> {
         let query = try db.cachedStatement(
             sql: """
-                SELECT a.account_id, a.seq, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+                SELECT a.account_id, a.seq, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason, a.kind
                 FROM json_each(?1) asked CROSS JOIN optimist_accounts a ON a.account_id = asked.value
                 LEFT JOIN optimist_members m ON m.account_id = a.account_id AND m.person_id = ?2
-                WHERE ?2 IS NULL OR a.account_id = ?2 OR m.person_id IS NOT NULL
+                WHERE ?2 IS NULL OR a.account_id = ?2 OR m.person_id IS NOT NULL OR a.kind = ?3
                 """)
         var states = OpenAccounts<AccountState>()
-        for row in try Row.fetchAll(query, arguments: [accounts.sorted().jsonText, reader.key]) {
+        let arguments: StatementArguments = [
+            accounts.sorted().jsonText, reader.key, AccountKind.publicSpace.rawValue,
+        ]
+        for row in try Row.fetchAll(query, arguments: arguments) {
             var membership: Membership?
             if let person = reader.person, let memberID: String = row[2] {
                 membership = Membership(
                     person: person, memberID: memberID, role: row[3], joinedSeq: row[4], endedSeq: row[5],
                     reason: row[6])
             }
-            states.add(SyncState(epoch: epoch, seq: row[1]), of: row[0], for: reader, membership)
+            states.add(
+                SyncState(epoch: epoch, seq: row[1]), of: row[0], for: reader, membership, AccountKind(text: row[7]))
         }
         return states
     }
 
-    /// Makes the account of a space. Returns false if an account already has this id.
-    static func found(_ account: String, _ db: Database) throws -> Bool {
+    /// Makes the account of a space. Returns false if an account has this id, or if a deleted space had it.
+    static func found(_ account: String, _ kind: AccountKind, _ db: Database) throws -> Bool {
         try db.execute(
             sql: """
-                INSERT INTO optimist_accounts (account_id, kind, password, created_at) VALUES (?, 'space', '', ?)
+                INSERT INTO optimist_accounts (account_id, kind, password, created_at) SELECT ?1, ?2, '', ?3
+                WHERE NOT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = ?1)
                 ON CONFLICT DO NOTHING
-                """, arguments: [account, Date().utcText])
+                """, arguments: [account, kind.rawValue, Date().utcText])
         return db.changesCount == 1
     }
 

@@ -57,12 +57,11 @@ package struct SQLiteSyncStore: SyncStore {
             }
             if let state = try SQLiteAccount.State(of: id, for: reader, entering: entrances, db) {
                 opened.ended[id] = state.membership?.end
-                let access =
-                    try Access(of: reader, to: id, state.membership)
-                    ?? entrances.access(to: account(state, .operator), state.membership)
+                let access = try entrances.access(
+                    of: reader, to: id, state.membership, state.kind, account(state, .operator))
                 if let access { opened.open[id] = account(state, access) }
-            } else if mayFound, entrances.founding.contains(id), try SQLiteAccount.found(id, db) {
-                opened.open[id] = account(SQLiteAccount.State(), .founding)
+            } else if mayFound, entrances.founding.contains(id), try SQLiteAccount.found(id, entrances.kind, db) {
+                opened.open[id] = account(SQLiteAccount.State(of: entrances.kind), .founding)
             }
         }
         return opened
@@ -95,6 +94,7 @@ package struct SQLiteSyncStore: SyncStore {
 final class SQLiteAccount: AccountTransaction {
     let db: Database
     let account: String
+    let kind: AccountKind
     let reader: Reader
     var access: Access
     var meter: WorkMeter?
@@ -112,6 +112,7 @@ final class SQLiteAccount: AccountTransaction {
     ) {
         self.db = db
         self.account = account
+        kind = state.kind
         self.reader = reader
         self.access = access
         epochNames = epochs

@@ -1,0 +1,127 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+@_spi(Internals) public import OptimistWire
+
+/// The changes of spaces that the server makes without a member's push: for its operator. Each is one
+/// transaction under the space's lock.
+///
+/// Every function throws the store's error, and ``StoreError/noAccount``.
+@_spi(Internals) public struct SpaceCare: Sendable {
+    private let store: any SyncStore
+    private let types: SpaceTypes
+    private let now: @Sendable () -> Date
+
+    public init(store: any SyncStore, types: SpaceTypes = SpaceTypes(), now: @escaping @Sendable () -> Date) {
+        self.store = store
+        self.types = types
+        self.now = now
+    }
+
+    /// The type of the rows that it changes.
+    public var type: String { types.member }
+
+    /// A space as its operator sees it.
+    public struct Summary: Sendable {
+        public var account: String
+        public var kind: AccountKind
+        public var seq: Int64
+        /// Living rows.
+        public var rows: Int
+        public var members: [Membership]
+    }
+
+    public func summary(of account: String) async throws -> Summary {
+        try await store.read(account: account, as: .operator) { found in
+            Summary(
+                account: found.account, kind: found.kind, seq: found.seq, rows: found.rowCount,
+                members: try found.members())
+        }
+    }
+
+    /// The accounts of spaces, in order.
+    public func spaces() async throws -> [String] {
+        var (all, last): ([String], String?) = ([], nil)
+        while true {
+            let page = try await store.accounts(after: last, limit: 500)
+            all += page.filter { SpaceAccount.space(of: $0) != nil }
+            guard let next = page.last else { return all }
+            last = next
+        }
+    }
+
+    /// Makes a space with one owner.
+    ///
+    /// - Parameters:
+    ///   - row: The id of the owner's member row.
+    ///   - name: The owner's name in the space.
+    /// - Returns: Nil if an account has this id.
+    public func create(
+        _ account: String, _ kind: AccountKind, owner: String, row: String, name: String = ""
+    ) async throws -> SyncState? {
+        let clock = clock
+        return try await store.write(
+            accounts: [account], as: .operator, entering: Entrances(founding: [account], kind)
+        ) { accounts in
+            guard let made = accounts.open[account], made.access == .founding else { return nil }
+            return try join(made, owner, row: row, name: name, clock)
+        }
+    }
+
+    /// Makes a person an owner, also one who is not a member yet.
+    public func makeOwner(_ person: String, of account: String, row: String) async throws -> SyncState {
+        let clock = clock
+        return try await store.write(account: account, as: .operator) { account in
+            guard let present = try account.members().first(where: { $0.person == person }) else {
+                return try join(account, person, row: row, name: "", clock)
+            }
+            var edit = MemberEdit(account, types.member, clock)
+            if present.role != .owner { try edit.change(present, [SpaceTypes.role: .string(Role.owner.rawValue)]) }
+            return try edit.store()
+        }
+    }
+
+    private func join(
+        _ account: any AccountTransaction, _ person: String, row: String, name: String, _ clock: ServerClock
+    ) throws -> SyncState {
+        var edit = MemberEdit(account, types.member, clock)
+        edit.add(
+            row, of: person,
+            [
+                "space": SpaceAccount.space(of: account.account).map(JSON.string) ?? .null, "name": .string(name),
+                SpaceTypes.role: .string(Role.owner.rawValue),
+            ])
+        return try edit.store()
+    }
+
+    public enum Removal: Hashable, Sendable {
+        case removed(SyncState)
+        case notMember
+        /// The person is the only owner, or the only member.
+        case lastOwner
+    }
+
+    public func remove(_ person: String, from account: String) async throws -> Removal {
+        let clock = clock
+        return try await store.write(account: account, as: .operator) { account in
+            let members = try account.members()
+            guard let present = members.first(where: { $0.person == person }) else { return .notMember }
+            guard members.contains(where: { $0.role == .owner && $0.person != person }) else { return .lastOwner }
+            var edit = MemberEdit(account, types.member, clock)
+            try edit.change(present, [:], end: .removed)
+            return .removed(try edit.store())
+        }
+    }
+
+    /// Ends all memberships of a space, so that nobody can change or join it.
+    public func end(_ account: String) async throws -> SyncState {
+        let clock = clock
+        return try await store.write(account: account, as: .operator) { account in
+            var edit = MemberEdit(account, types.member, clock)
+            for membership in try account.members() { try edit.change(membership, [:], end: .deleted) }
+            return try edit.store()
+        }
+    }
+
+    private var clock: ServerClock { ServerClock(milliseconds: Int64(now().timeIntervalSince1970 * 1_000)) }
+}
