@@ -51,15 +51,6 @@ public final class OptimistServer: Service {
             elapsed: configuration.elapsed ?? dependencies.clock.stopwatch(), logger: configuration.logger)
         reports = configuration.reports(on: storage)
         pokes = Pokes(channel: storage.channel, reports: reports, dependencies: dependencies)
-        registry = Accounts(
-            storage: storage,
-            access: AccessTokens(
-                key: storage.keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
-            passwords: Passwords(cost: configuration.passwordCost), pokes: pokes,
-            settings: configuration.accountSettings,
-            forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
-            log: SecurityLog(logger: configuration.logger, metrics: metrics), dependencies: dependencies,
-            now: time.believed)
         let service = JMAPService(
             store: storage.rows,
             settings: ServingSettings(
@@ -68,6 +59,16 @@ public final class OptimistServer: Service {
                 rowValidation: configuration.rowValidation, hook: configuration.loggingHook,
                 spaceLimits: configuration.spaceLimits),
             now: dependencies.now, believed: time.believed)
+        let watch = PokeWatch(service: service, pokes: pokes, dependencies: dependencies)
+        registry = Accounts(
+            storage: storage,
+            access: AccessTokens(
+                key: storage.keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
+            passwords: Passwords(cost: configuration.passwordCost), pokes: pokes, tell: watch.announce,
+            settings: configuration.accountSettings,
+            forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
+            log: SecurityLog(logger: configuration.logger, metrics: metrics), dependencies: dependencies,
+            now: time.believed)
         let (health, attempts, believed) = (storage.health, storage.attempts, time.believed)
         routes = Routes(
             service: service, accounts: registry, pokes: pokes, gazetteer: gazetteer, dependencies: dependencies,

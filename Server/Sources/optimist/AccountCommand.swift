@@ -1,9 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import ArgumentParser
-import Foundation
-import Logging
-import OptimistPostgres
 import OptimistServer
 import OptimistWire
 
@@ -101,8 +98,9 @@ struct AccountCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print everything the server stores about an account, as lines of JSON.",
             discussion: """
-                Prints a line for the account, each session and each row with its column clocks, and last {"end": …} \
-                with the counts. The lines form a consistent snapshot, even while the server runs. They include \
+                Prints a line for the account, each session, each membership in a space, and each row with its column \
+                clocks, and last {"end": …} with the counts. The rows of a space are included if the person is an \
+                owner or the only member. The lines form a consistent snapshot, even while the server runs. They include \
                 deleted rows that the server still remembers, but no passwords, tokens, unsent edits or edits that \
                 lost a conflict.
                 """)
@@ -112,23 +110,7 @@ struct AccountCommand: ParsableCommand {
         @OptionGroup var shared: DatabaseOptions
 
         func run() async throws {
-            let email = email
-            let spool = try Spool()
-            let write: @Sendable (JSON) throws -> Void = { try spool.add($0.description) }
-            switch try options.place {
-            case .database(let url):
-                let database = shared.database(url)
-                try await explainingErrors(of: "account", at: database.place) {
-                    let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.account"))
-                    try await opening.export(email, write)
-                    try spool.say()
-                }
-            case .directory(let directory):
-                try await explainingErrors(of: "account", at: directory.path) {
-                    try AccountExport.read(email, in: directory, write)
-                    try spool.say()
-                }
-            }
+            try await printExport(of: .account(email: email), for: "account", at: try options.place, shared)
         }
     }
 
@@ -170,15 +152,15 @@ struct AccountCommand: ParsableCommand {
 }
 
 extension JSON {
-    fileprivate var receipt: String {
+    var receipt: String {
         let state = self["isErased"] == true ? "erased" : "being erased"
         return """
-            \(words("account"))  deleted \(words("deletedAt"))  \(words("rows")) rows, \(words("sessions")) sessions  \
-            \(state)  kept until \(words("keptUntil"))
+            \(words("account"))  deleted \(words("deletedAt"))  \(words("rows")) rows, \(words("sessions")) sessions, \
+            \(words("spaces")) spaces  \(state)  kept until \(words("keptUntil"))
             """
     }
 
-    fileprivate func words(_ name: String) -> String {
+    func words(_ name: String) -> String {
         guard let member = self[name] else { return "" }
         return member.string ?? member.description
     }

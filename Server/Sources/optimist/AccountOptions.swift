@@ -21,11 +21,16 @@ struct AccountOptions: ParsableArguments {
 
     /// - Parameter lines: Formats the result for people. Not used with `--json`.
     func carryOut(_ order: AccountOrder, lines: (JSON) -> [String]) async throws {
-        let orders = OperatorOrders(place: try options.place, shared: shared, command: "account")
+        let orders = OperatorOrders(place: try options.place, shared: shared, command: order.command)
         try await orders.carryOut(order) { answer in
             for line in json ? [answer.description] : lines(answer) { say(line.shown()) }
         }
     }
+}
+
+extension AccountOrder {
+    /// The command that gives the order.
+    fileprivate var command: String { if case .space = self { "space" } else { "account" } }
 }
 
 /// Executes an operator's order in a database or a data directory, or through a running server's socket.

@@ -9,8 +9,9 @@ struct OptimistCommand: AsyncParsableCommand {
         abstract: "Apps whose screens never wait for the network: the server, the lab and the tools.",
         version: "0.1.0",
         subcommands: [
-            LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, HealthCommand.self,
-            InspectCommand.self, SchemaCommand.self, SecretCommand.self, EpochCommand.self, CopyCommand.self,
+            LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, SpaceCommand.self,
+            HealthCommand.self, InspectCommand.self, SchemaCommand.self, SecretCommand.self, EpochCommand.self,
+            CopyCommand.self,
             BackupCommand.self, RestoreCommand.self, CheckCommand.self, VacuumCommand.self, SimulateCommand.self,
             ProxyCommand.self,
             GazetteerCommand.self, BenchCommand.self,

@@ -19,9 +19,10 @@ struct AccountExportTests {
         let lines = Mutex<[JSON]>([])
         let keep: @Sendable (JSON) -> Void = { line in lines.withLock { $0.append(line) } }
         if let database = site.database {
-            try await PostgresOpening(database: database, logger: SharedDatabase.quiet).export(email, keep)
+            try await PostgresOpening(database: database, logger: SharedDatabase.quiet).export(
+                .account(email: email), keep)
         } else {
-            try AccountExport.read(email, in: site.directory, keep)
+            try AccountExport.read(.account(email: email), in: site.directory, keep)
         }
         return lines.withLock(\.self)
     }
@@ -50,7 +51,7 @@ struct AccountExportTests {
             let lines = try await export("A@example.org")
             #expect(lines.first?["account"]?["id"] == .string(person.account))
             #expect(lines.first?["account"]?["email"] == "a@example.org")
-            #expect(lines.last?["end"] == ["sessions": 1, "rows": 100])
+            #expect(lines.last?["end"] == ["sessions": 1, "memberships": 0, "rows": 100])
             #expect(lines.compactMap { $0["session"] }.map { $0["device"] } == ["Phone"])
             let rows = lines.compactMap { $0["row"] }
             #expect(rows.map { $0["id"]?.string } == (1...100).map(RowKey.id))

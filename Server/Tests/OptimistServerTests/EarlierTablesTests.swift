@@ -124,7 +124,9 @@ struct EarlierTablesTests {
         let setVersion = SharedStatement.keepSetting
         _ = try connection.query(setVersion, [.text("version"), .text("0")])
         let opening = PostgresOpening(database: database, logger: SharedDatabase.quiet)
-        let export = await #expect(throws: OptimistError.self) { try await opening.export("ann@example.org") { _ in } }
+        let export = await #expect(throws: OptimistError.self) {
+            try await opening.export(.account(email: "ann@example.org")) { _ in }
+        }
         #expect(export?.message.contains("--migrate-only") == true)
         await #expect(throws: OptimistError.self) { _ = try await opening.healthSums(of: nil) }
         #expect(try PostgresTables.found(connection) == 0)

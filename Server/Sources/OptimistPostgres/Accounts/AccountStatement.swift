@@ -3,16 +3,17 @@
 /// The SQL statements for an account's password, sessions, reset tokens and deletion. The first parameter is the
 /// account's id, and each statement accesses only rows with this id.
 enum AccountStatement: String, PostgresStatement, CaseIterable {
-    case byID, lock, add, setPassword, delete
+    case byID, lock, lockSpace, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
     case addReset, holdsReset, spendReset, clearResets, forgetResets
     case rowCount, eraseIndex, eraseRows, erasePushes, eraseMembers, eraseDays, eraseEpochs
-    case exported, allSessions
+    case exported, allSessions, allMembers
 
     var sql: String {
         switch self {
         case .byID: Self.account
         case .lock: "\(Self.account) FOR UPDATE"
+        case .lockSpace: "SELECT 1 FROM optimist_accounts WHERE account_id = $1 AND email IS NULL FOR UPDATE"
         case .add: "INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES ($1, $2, $3, $4)"
         case .setPassword: "UPDATE optimist_accounts SET password = $2 WHERE account_id = $1"
         case .delete: "DELETE FROM optimist_accounts WHERE account_id = $1"
@@ -25,7 +26,12 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .spendReset: "DELETE FROM optimist_resets WHERE account_id = $1 AND hash = $2 AND ends_at > $3"
         case .clearResets: "DELETE FROM optimist_resets WHERE account_id = $1"
         case .forgetResets: "DELETE FROM optimist_resets WHERE account_id = $1 AND ends_at <= $2"
-        case .exported: "SELECT created_at, seq, email FROM optimist_accounts WHERE account_id = $1"
+        case .exported: "SELECT created_at, seq, email, kind FROM optimist_accounts WHERE account_id = $1"
+        case .allMembers:
+            """
+            SELECT account_id, person_id, member_id, role, joined_seq, ended_seq, reason FROM optimist_members
+            WHERE account_id = $1 ORDER BY person_id
+            """
         case .rowCount: "SELECT count(*) FROM optimist_rows WHERE account_id = $1"
         case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
         case .eraseRows: Self.erase("optimist_rows", "type, id")

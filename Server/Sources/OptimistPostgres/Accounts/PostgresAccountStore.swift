@@ -197,16 +197,35 @@ struct PostgresAccountStore: AccountStore {
 
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]? {
         try await locking(id, if: account) { present, connection in
-            try connection.enqueue(AccountStatement.delete, [.text(id)])
-            try connection.enqueue(SharedStatement.dropAddress, [.text(Self.address(present.email)), .text(id)])
             try connection.enqueue(AccountStatement.clearResets, [.text(id)])
-            let rows = try connection.query(AccountStatement.rowCount, [.text(id)]).int(0, 0)
-            let sessions = try connection.query(AccountStatement.deleteSessions, [.text(id)]).texts
-            let receipt = DeletionReceipt(
-                account: id, deletedAt: time, rows: rows, sessions: sessions.count, isErased: false)
-            try connection.enqueue(SharedStatement.addDeleted, receipt.values)
-            return sessions
+            return try Self.delete(id, address: Self.address(present.email), at: time, connection)
         }
+    }
+
+    func delete(space: String, at time: Double) async throws {
+        try await transaction(of: space) { connection in
+            guard try connection.query(AccountStatement.lockSpace, [.text(space)]).count == 1 else { return }
+            _ = try Self.delete(space, address: Self.spaceAddress(of: space), at: time, connection)
+        }
+    }
+
+    /// - Returns: The ids of the sessions.
+    private static func delete(
+        _ id: String, address: String, at time: Double, _ connection: PostgresConnection
+    ) throws -> [String] {
+        try connection.enqueue(AccountStatement.delete, [.text(id)])
+        try connection.enqueue(SharedStatement.dropAddress, [.text(address), .text(id)])
+        let rows = try connection.query(AccountStatement.rowCount, [.text(id)]).int(0, 0)
+        let sessions = try connection.query(AccountStatement.deleteSessions, [.text(id)]).texts
+        let spaces = try connection.query(SpanningStatement.spaceCount, [.text(id)]).int(0, 0)
+        let receipt = DeletionReceipt(
+            account: id, deletedAt: time, rows: rows, sessions: sessions.count, spaces: spaces, isErased: false)
+        try connection.enqueue(SharedStatement.addDeleted, receipt.values)
+        return sessions
+    }
+
+    func spaces(of person: String) async throws -> [String] {
+        try await pool.run { try $0.query(SpanningStatement.spaces, [.text(person)]).texts }
     }
 
     func isDeleted(account: String) async throws -> Bool {
@@ -219,7 +238,7 @@ struct PostgresAccountStore: AccountStore {
             return (0..<rows.count).map { row in
                 DeletionReceipt(
                     account: rows.text(row, 0), deletedAt: rows.double(row, 1), rows: rows.int(row, 2),
-                    sessions: rows.int(row, 3), isErased: rows.bool(row, 4))
+                    sessions: rows.int(row, 3), spaces: rows.int(row, 4), isErased: rows.bool(row, 5))
             }
         }
     }
@@ -296,7 +315,7 @@ extension StoredAccount {
 
 extension DeletionReceipt {
     var values: [PostgresValue] {
-        [.text(account), .double(deletedAt), .bool(isErased), .int(rows), .int(sessions)]
+        [.text(account), .double(deletedAt), .bool(isErased), .int(rows), .int(sessions), .int(spaces)]
     }
 }
 

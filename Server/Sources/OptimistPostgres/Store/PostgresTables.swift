@@ -109,7 +109,7 @@ enum PostgresTables {
         CREATE INDEX optimist_addresses_by_account ON optimist_addresses (account_id);
         CREATE TABLE optimist_deleted_accounts (
             account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL,
-            row_count bigint NOT NULL, session_count bigint NOT NULL);
+            row_count bigint NOT NULL, session_count bigint NOT NULL, space_count bigint NOT NULL);
         CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
         CREATE TABLE optimist_attempts (
             name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
@@ -140,7 +140,7 @@ enum PostgresTables {
             account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
             role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
             PRIMARY KEY (account_id, person_id));
-        CREATE INDEX optimist_members_by_person ON optimist_members (person_id) WHERE ended_seq IS NULL;
+        CREATE INDEX optimist_members_by_person ON optimist_members (person_id);
         CREATE TABLE optimist_rows (
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
             generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,

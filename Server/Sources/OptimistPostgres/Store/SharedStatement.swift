@@ -94,12 +94,14 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         switch self {
         case .addDeleted:
             """
-            INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased, row_count, session_count)
-            VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+            INSERT INTO optimist_deleted_accounts
+                (account_id, deleted_at, is_erased, row_count, session_count, space_count)
+            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
             """
         case .receipts:
             """
-            SELECT account_id, deleted_at, row_count, session_count, is_erased FROM optimist_deleted_accounts
+            SELECT account_id, deleted_at, row_count, session_count, space_count, is_erased
+            FROM optimist_deleted_accounts
             WHERE $1::text IS NULL OR account_id = $1 ORDER BY deleted_at, account_id
             """
         case .isDeleted: "SELECT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = $1)"

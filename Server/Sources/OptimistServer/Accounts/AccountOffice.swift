@@ -45,9 +45,11 @@ package enum AccountOffice {
     ) async throws -> JSON {
         let configuration = ServerConfiguration(
             storage: ServerStorage { _ in storage }, schema: .ofNoRows, dependencies: dependencies)
+        let pokes = Pokes(channel: storage.channel)
         let accounts = Accounts(
             storage: storage, access: AccessTokens(key: storage.keys.access, lifetime: 1),
-            passwords: Passwords(cost: .ofThisProcess), pokes: Pokes(channel: storage.channel),
+            passwords: Passwords(cost: .ofThisProcess), pokes: pokes,
+            tell: { pokes.announce(.changed(account: $0, types: $1, state: $2)) },
             settings: configuration.accountSettings, forgetful: nil,
             log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
             dependencies: dependencies)

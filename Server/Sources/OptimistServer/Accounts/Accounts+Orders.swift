@@ -4,7 +4,7 @@ import Foundation
 package import OptimistCore
 import OptimistWire
 
-/// An operator's order, from `optimist account …` or `optimist health --remove`.
+/// An operator's order, from `optimist account …`, `optimist space …` or `optimist health --remove`.
 package enum AccountOrder: Codable, Hashable, Sendable {
     case list
     case invite(days: Int)
@@ -17,6 +17,7 @@ package enum AccountOrder: Codable, Hashable, Sendable {
     case delete(email: String)
     /// Oldest first.
     case receipts
+    case space(SpaceOrder)
     /// Also removes its totals.
     case removeSignature(app: String, id: String)
 }
@@ -27,7 +28,7 @@ extension OptimistError.Code {
 }
 
 extension Accounts {
-    /// - Throws: ``OptimistError`` with code `account.notFound`.
+    /// - Throws: ``OptimistError`` with code `account.notFound`, or of an order about spaces.
     func carryOut(_ order: AccountOrder) async throws -> JSON {
         switch order {
         case .list:
@@ -60,6 +61,7 @@ extension Accounts {
             return ["deleted": .string(email), "receipt": receipt]
         case .receipts:
             return ["receipts": .array(try await receipts(of: nil))]
+        case .space(let order): return try await carryOut(order)
         case .removeSignature(let app, let id):
             guard try await health.remove(signature: id, of: app) else {
                 throw OptimistError(
@@ -70,11 +72,11 @@ extension Accounts {
         }
     }
 
-    private func receipts(of account: String?) async throws -> [JSON] {
+    func receipts(of account: String?) async throws -> [JSON] {
         try await store.receipts(of: account).map { $0.json(keptFor: receiptLifetime) }
     }
 
-    private func account(_ email: String) async throws -> StoredAccount {
+    func account(_ email: String) async throws -> StoredAccount {
         guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
             throw OptimistError.noAccount
         }

@@ -3,7 +3,7 @@
 package import Foundation
 import OptimistCore
 @_spi(Internals) import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 final class Accounts: Sendable {
     struct Settings: Sendable {
@@ -20,6 +20,9 @@ final class Accounts: Sendable {
     let access: AccessTokens
     let passwords: Passwords
     let pokes: Pokes
+    let spaces: SpaceCare
+    /// Notifies the devices that use a space of a change to rows of some types.
+    let tell: @Sendable (_ space: String, _ types: Set<String>, SyncState) -> Void
     let settings: Settings
     let now: @Sendable () -> Date
     let makeID: @Sendable () -> UUID
@@ -29,10 +32,12 @@ final class Accounts: Sendable {
     let forgetful: ForgottenPasswords?
 
     /// - Parameters:
+    ///   - tell: Notifies the devices that use a space.
     ///   - forgetful: Nil if only operators hand out reset tokens.
     ///   - now: The time that expires sessions and tokens. Nil uses the time of the dependencies.
     init(
-        storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes, settings: Settings,
+        storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes,
+        tell: @escaping @Sendable (String, Set<String>, SyncState) -> Void, settings: Settings,
         forgetful: ForgottenPasswords?, log: SecurityLog, dependencies: Dependencies,
         now: (@Sendable () -> Date)? = nil
     ) {
@@ -43,6 +48,8 @@ final class Accounts: Sendable {
         self.access = access
         self.passwords = passwords
         self.pokes = pokes
+        spaces = SpaceCare(store: storage.rows, now: now ?? dependencies.now)
+        self.tell = tell
         self.settings = settings
         self.now = now ?? dependencies.now
         makeID = dependencies.makeID

@@ -3,7 +3,7 @@
 import Foundation
 import OptimistWire
 
-/// The server's record of a deleted account, without its address or data.
+/// The server's record of a deleted account or space, without its address or data.
 package struct DeletionReceipt: Hashable, Sendable {
     /// Lets devices learn that the account was deleted.
     package var account: String
@@ -13,14 +13,17 @@ package struct DeletionReceipt: Hashable, Sendable {
     package var rows: Int
     /// Including ended sessions.
     package var sessions: Int
+    /// The spaces that the person was in.
+    package var spaces: Int
     /// Whether all data has been removed. If not, the server continues to remove it.
     package var isErased: Bool
 
-    package init(account: String, deletedAt: Double, rows: Int, sessions: Int, isErased: Bool) {
+    package init(account: String, deletedAt: Double, rows: Int, sessions: Int, spaces: Int, isErased: Bool) {
         self.account = account
         self.deletedAt = deletedAt
         self.rows = rows
         self.sessions = sessions
+        self.spaces = spaces
         self.isErased = isErased
     }
 
@@ -28,7 +31,8 @@ package struct DeletionReceipt: Hashable, Sendable {
     func json(keptFor lifetime: Double) -> JSON {
         [
             "account": .string(account), "deletedAt": .string(Date(timeIntervalSince1970: deletedAt).utcText),
-            "rows": .int(Int64(rows)), "sessions": .int(Int64(sessions)), "isErased": .bool(isErased),
+            "rows": .int(Int64(rows)), "sessions": .int(Int64(sessions)), "spaces": .int(Int64(spaces)),
+            "isErased": .bool(isErased),
             "keptUntil": .string(Date(timeIntervalSince1970: deletedAt + lifetime).utcText),
         ]
     }

@@ -136,8 +136,7 @@ struct Routes: Sendable {
         metrics?.carriedOut(outcome.report)
         refusals?.add(outcome.report, account: person)
         for change in outcome.changes {
-            watch.changed(account: change.account, types: change.types, state: change.state)
-            pokes.announce(.changed(account: change.account, types: change.types, state: change.state))
+            watch.announce(account: change.account, types: change.types, state: change.state)
         }
         return outcome.response
     }

@@ -103,6 +103,11 @@ package protocol AccountStore: Sendable {
     /// - Returns: The ids of its sessions. Nil, with nothing stored, if the account does not exist or its password has
     ///   changed.
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]?
+    /// The accounts of the spaces whose members or former members include a person.
+    func spaces(of person: String) async throws -> [String]
+    /// Deletes a space without members, as ``delete(account:if:at:)`` deletes a person's account. Does nothing if it
+    /// does not exist.
+    func delete(space: String, at time: Double) async throws
     func isDeleted(account: String) async throws -> Bool
     /// Returns the receipts of deleted accounts, oldest first.
     ///

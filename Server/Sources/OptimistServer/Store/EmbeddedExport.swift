@@ -56,7 +56,7 @@ package final class EmbeddedExport: Sendable {
                 deleted: try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT account_id, deleted_at, row_count, session_count, is_erased
+                        SELECT account_id, deleted_at, row_count, session_count, space_count, is_erased
                         FROM optimist_deleted_accounts
                         """
                 ).map(DeletionReceipt.init),

@@ -53,17 +53,36 @@ extension SQLiteAccountStore {
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]? {
         try await commits.write { db in
             if let account, try !isUnchanged(account, db) { return nil }
-            try db.execute(sql: "DELETE FROM optimist_accounts WHERE account_id = ?", arguments: [id])
-            guard db.changesCount == 1 else { return nil }
-            try db.execute(
-                sql: """
-                    INSERT INTO optimist_deleted_accounts (account_id, deleted_at, is_erased, row_count, session_count)
-                    SELECT ?1, ?2, 0, (SELECT count(*) FROM optimist_rows WHERE account_id = ?1),
-                        (SELECT count(*) FROM optimist_sessions WHERE account_id = ?1)
-                    """, arguments: [id, time])
+            guard try Self.delete(id, at: time, db) else { return nil }
             try db.execute(sql: "DELETE FROM optimist_resets WHERE account_id = ?", arguments: [id])
             return try String.fetchAll(
                 db, sql: "DELETE FROM optimist_sessions WHERE account_id = ? RETURNING session_id", arguments: [id])
+        }
+    }
+
+    func delete(space: String, at time: Double) async throws {
+        try await commits.write { db in _ = try Self.delete(space, at: time, db) }
+    }
+
+    /// - Returns: Whether the account existed.
+    private static func delete(_ id: String, at time: Double, _ db: Database) throws -> Bool {
+        try db.execute(sql: "DELETE FROM optimist_accounts WHERE account_id = ?", arguments: [id])
+        guard db.changesCount == 1 else { return false }
+        try db.execute(
+            sql: """
+                INSERT INTO optimist_deleted_accounts
+                    (account_id, deleted_at, is_erased, row_count, session_count, space_count)
+                SELECT ?1, ?2, 0, (SELECT count(*) FROM optimist_rows WHERE account_id = ?1),
+                    (SELECT count(*) FROM optimist_sessions WHERE account_id = ?1),
+                    (SELECT count(*) FROM optimist_members WHERE person_id = ?1 AND ended_seq IS NULL)
+                """, arguments: [id, time])
+        return true
+    }
+
+    func spaces(of person: String) async throws -> [String] {
+        try await reader.read { db in
+            try String.fetchAll(
+                db, sql: "SELECT account_id FROM optimist_members WHERE person_id = ? ORDER BY 1", arguments: [person])
         }
     }
 
@@ -80,7 +99,8 @@ extension SQLiteAccountStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT account_id, deleted_at, row_count, session_count, is_erased FROM optimist_deleted_accounts
+                    SELECT account_id, deleted_at, row_count, session_count, space_count, is_erased
+                    FROM optimist_deleted_accounts
                     WHERE ?1 IS NULL OR account_id = ?1 ORDER BY deleted_at, account_id
                     """, arguments: [account]
             ).map(DeletionReceipt.init)
@@ -131,8 +151,8 @@ extension SQLiteAccountStore {
 }
 
 extension DeletionReceipt {
-    /// Reads account, time, rows, sessions and `is_erased`.
+    /// Reads account, time, rows, sessions, spaces and `is_erased`.
     init(_ row: Row) {
-        self.init(account: row[0], deletedAt: row[1], rows: row[2], sessions: row[3], isErased: row[4])
+        self.init(account: row[0], deletedAt: row[1], rows: row[2], sessions: row[3], spaces: row[4], isErased: row[5])
     }
 }

@@ -30,7 +30,7 @@ extension ServerDatabase {
             id TEXT NOT NULL, version INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (id, version)
         ) WITHOUT ROWID;
         CREATE TABLE optimist_accounts (
-            account_id TEXT PRIMARY KEY, kind TEXT NOT NULL DEFAULT 'person',       -- or 'space'
+            account_id TEXT PRIMARY KEY, kind TEXT NOT NULL DEFAULT 'person',       -- 'space' or 'public'
             email TEXT COLLATE NOCASE,              -- NULL: no person signs in to the account
             password TEXT NOT NULL, created_at TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0, epoch TEXT,
             day INTEGER,                            -- of the last write
@@ -57,7 +57,7 @@ extension ServerDatabase {
         ) WITHOUT ROWID;
         CREATE TABLE optimist_deleted_accounts (
             account_id TEXT PRIMARY KEY, deleted_at REAL NOT NULL, is_erased INTEGER NOT NULL,
-            row_count INTEGER NOT NULL, session_count INTEGER NOT NULL
+            row_count INTEGER NOT NULL, session_count INTEGER NOT NULL, space_count INTEGER NOT NULL
         ) WITHOUT ROWID;
         CREATE TABLE optimist_pushes (
             account_id TEXT NOT NULL, person_id TEXT NOT NULL, device TEXT NOT NULL, number INTEGER NOT NULL,
@@ -67,7 +67,7 @@ extension ServerDatabase {
             account_id TEXT NOT NULL, person_id TEXT NOT NULL, member_id TEXT NOT NULL, role TEXT NOT NULL,
             joined_seq INTEGER NOT NULL, ended_seq INTEGER, reason TEXT, PRIMARY KEY (account_id, person_id)
         ) WITHOUT ROWID;
-        CREATE INDEX optimist_members_by_person ON optimist_members (person_id) WHERE ended_seq IS NULL;
+        CREATE INDEX optimist_members_by_person ON optimist_members (person_id);
         CREATE TABLE optimist_rows (
             account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
             seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL, hidden TEXT,

@@ -8,7 +8,7 @@ CREATE TABLE optimist_addresses (
 CREATE INDEX optimist_addresses_by_account ON optimist_addresses (account_id);
 CREATE TABLE optimist_deleted_accounts (
     account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL,
-    row_count bigint NOT NULL, session_count bigint NOT NULL);
+    row_count bigint NOT NULL, session_count bigint NOT NULL, space_count bigint NOT NULL);
 CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
 CREATE TABLE optimist_attempts (
     name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE optimist_members (
     account_id text COLLATE "C" NOT NULL, person_id text COLLATE "C" NOT NULL, member_id text COLLATE "C" NOT NULL,
     role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
     PRIMARY KEY (account_id, person_id));
-CREATE INDEX optimist_members_by_person ON optimist_members (person_id) WHERE ended_seq IS NULL;
+CREATE INDEX optimist_members_by_person ON optimist_members (person_id);
 CREATE TABLE optimist_rows (
     account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
     generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,
@@ -77,6 +77,6 @@ INSERT INTO optimist_sessions (account_id, session_id, device_id, device_name, s
 INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content) VALUES
     ('a28e67ba8d1c14a75', 'List', '00000000-0000-4000-8000-00000007a121', 1, 1, 0, 1,
     '{"id":"00000000-0000-4000-8000-00000007a121","name":"Trip","@gen":1,"@hlc":"01a2100fe80f0000-server","@seq":1}');
-INSERT INTO optimist_deleted_accounts VALUES ('a0000000000000000', 1795565807.5, true, 7, 2);
+INSERT INTO optimist_deleted_accounts VALUES ('a0000000000000000', 1795565807.5, true, 7, 2, 0);
 INSERT INTO optimist_health_totals VALUES ('campus', 20783, '1.0.1', '7', 'i', 5, 2, 1, 2, 0);
 INSERT INTO optimist_health_days VALUES ('campus', 20783, 1);

@@ -1,0 +1,169 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+@_spi(Internals) import OptimistWire
+import Synchronization
+import Testing
+
+@testable import OptimistPostgres
+@testable import OptimistServer
+@_spi(Internals) @testable import OptimistServing
+
+/// What an operator does with spaces, and what the end of a person's account does to them.
+@Suite(.timeLimit(.minutes(20)))
+struct OperatorSpacesTests {
+    private let site = Site()
+
+    private func create(_ server: OptimistServer, isPublic: Bool = false) async throws {
+        let order = SpaceOrder.create(
+            space: ServedSpace.space, isPublic: isPublic, owner: "a@example.org", name: "Ann")
+        _ = try await server.carryOut(.space(order))
+    }
+
+    /// Makes the person of a number a member, with a row of the same number.
+    private func admit(_ server: OptimistServer, _ person: Person, _ role: Role, _ number: Int) async throws {
+        try await server.storage.rows.write(account: ServedSpace.account, as: .operator) { account in
+            var edit = MemberEdit(account, "optimist_member", ServerClock(milliseconds: 1_800_000_000_000))
+            edit.add(
+                RowKey.id(0xF00 + number), of: person.account,
+                [
+                    "space": .string(ServedSpace.space), "name": .string("Person \(number)"),
+                    "role": .string(role.rawValue),
+                ])
+            _ = try edit.store()
+        }
+    }
+
+    private func addList(_ server: OptimistServer, _ number: Int, by person: Person) async throws -> JSONObject {
+        let create: JSON = [RowKey.list(number).id: ServedSpace.list(ServedSpace.space)]
+        return try await server.call(
+            person, "List/set", ["accountId": .string(ServedSpace.account), "create": create])
+    }
+
+    private func members(_ server: OptimistServer) async throws -> [String: String] {
+        let members = try await server.carryOut(.space(.members(space: ServedSpace.space)))["members"]?.array ?? []
+        return Dictionary(
+            members.map { ($0["email"]?.string ?? "", $0["role"]?.string ?? "") }, uniquingKeysWith: { $1 })
+    }
+
+    private func refusal(_ server: OptimistServer, _ order: SpaceOrder) async throws -> OptimistError.Code? {
+        await #expect(throws: OptimistError.self) { _ = try await server.carryOut(.space(order)) }?.code
+    }
+
+    // MARK: - Orders
+
+    @Test func `P18 the session lists a public space that a person uses, and its pokes are heard`() async throws {
+        try await Site().serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            _ = try await server.carryOut(
+                .space(.create(space: ServedSpace.space, isPublic: true, owner: "a@example.org", name: "News")))
+            func accounts() async throws -> JSONObject {
+                let session = try await http.get("/jmap/session", token: bob.access)
+                return try #require(session.json["accounts"]?.object)
+            }
+            func addList(_ number: Int) async throws {
+                let create: JSON = [RowKey.list(number).id: ServedSpace.list(ServedSpace.space)]
+                let arguments: JSON = ["accountId": .string(ServedSpace.account), "create": create]
+                _ = try await server.call(ann, "List/set", arguments)
+            }
+            try await SpaceServerTests.hearing(bob, at: server) { ear async throws in
+                #expect(try await accounts()[ServedSpace.account] == nil)
+                _ = try await server.call(bob, "optimist_space/set", ["create": [ServedSpace.space: ["name": "News"]]])
+                #expect(try await accounts()[ServedSpace.account]?["isReadOnly"] == true)
+                try await ear.hear(ServedSpace.account, 1)
+                let states: JSON = [ServedSpace.account: .string("\(server.epoch).0")]
+                let changed = try await server.call(bob, "RowSync/changed", ["states": states])
+                #expect(changed["changed"]?[ServedSpace.account] == .string("\(server.epoch).1"))
+                try await addList(1)
+                try await ear.hear(ServedSpace.account, 2)
+                // The list of members is read again, and does not silence a visitor.
+                _ = try await server.carryOut(.space(.setOwner(space: ServedSpace.space, email: "bob@example.org")))
+                try await ear.hear(ServedSpace.account, 3)
+                _ = try await server.carryOut(.space(.removeMember(space: ServedSpace.space, member: bob.account)))
+                try await ear.hear(ServedSpace.account, 4)
+                try await addList(2)
+                try await ear.hear(ServedSpace.account, 5)
+            }
+        }
+    }
+
+    @Test func `an operator lists, shows and changes spaces, and is told what cannot be done`() async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            let space = ServedSpace.space
+            #expect(try await server.carryOut(.space(.list)) == ["spaces": []])
+            #expect(try await refusal(server, .show(space: space)) == .notFound)
+            try await create(server)
+            #expect(try await addList(server, 1, by: ann)["notCreated"] == .null)
+            let shown = try await server.carryOut(.space(.show(space: space)))
+            #expect(shown["kind"] == "space" && shown["members"] == 1 && shown["owners"] == 1 && shown["rows"] == 2)
+            #expect(try await server.carryOut(.space(.list)) == ["spaces": [shown]])
+            let again = SpaceOrder.create(space: space, isPublic: true, owner: "bob@example.org", name: "")
+            #expect(try await refusal(server, again) == .spaceRefused)
+            #expect(try await refusal(server, .setOwner(space: space, email: "eve@example.org")) == .notFound)
+            #expect(try await refusal(server, .removeMember(space: space, member: "bob@example.org")) == .notFound)
+            #expect(try await refusal(server, .removeMember(space: space, member: "a@example.org")) == .spaceRefused)
+            _ = try await server.carryOut(.space(.setOwner(space: space, email: "bob@example.org")))
+            #expect(try await members(server) == ["a@example.org": "owner", "bob@example.org": "owner"])
+            _ = try await server.carryOut(.space(.removeMember(space: space, member: ann.account)))
+            #expect(try await members(server) == ["bob@example.org": "owner"])
+            #expect(try await addList(server, 2, by: ann)["type"] == "accessEnded")
+            #expect(try await addList(server, 2, by: bob)["notCreated"] == .null)
+        }
+        if site.database == nil { #expect(try DataCheck.problems(of: site.directory) == []) }
+    }
+
+    @Test func `a deleted space is gone for its members, and its id is not founded again`() async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await create(server, isPublic: true)
+            _ = try await addList(server, 1, by: ann)
+            let receipt = try await server.carryOut(.space(.delete(space: ServedSpace.space)))["receipt"]
+            #expect(receipt?["account"] == .string(ServedSpace.account) && receipt?["rows"] == 2)
+            #expect(receipt?["isErased"] == true)
+            #expect(try await site.count(of: "optimist_rows", account: ServedSpace.account) == 0)
+            for person in [ann, bob] { #expect(try await addList(server, 2, by: person)["type"] == "accountNotFound") }
+            let member: JSON = ["space": .string(ServedSpace.space), "name": "Bob", "role": "owner"]
+            let founded = try await server.call(
+                bob, "optimist_member/set",
+                ["accountId": .string(ServedSpace.account), "create": [ServedSpace.bobRow: member]])
+            #expect(founded["type"] == "accountNotFound")
+            #expect(try await refusal(server, .delete(space: ServedSpace.space)) == .notFound)
+        }
+    }
+
+    // MARK: - Export
+
+    private func export(_ subject: AccountExport.Subject) async throws -> [JSON] {
+        let lines = Mutex<[JSON]>([])
+        let keep: @Sendable (JSON) -> Void = { line in lines.withLock { $0.append(line) } }
+        if let database = site.database {
+            try await PostgresOpening(database: database, logger: SharedDatabase.quiet).export(subject, keep)
+        } else {
+            try AccountExport.read(subject, in: site.directory, keep)
+        }
+        return lines.withLock(\.self)
+    }
+
+    @Test(arguments: [Role.owner, .writer])
+    func `O8 an export has the memberships, and the rows of spaces that the person owns`(role: Role) async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await create(server)
+            try await admit(server, bob, role, 0)
+            _ = try await addList(server, 1, by: ann)
+            let lines = try await export(.account(email: "bob@example.org"))
+            let memberships = lines.compactMap { $0["membership"] }
+            #expect(memberships.map { $0["space"] } == [.string(ServedSpace.space)])
+            #expect(memberships.map { $0["role"] } == [.string(role.rawValue)])
+            let rows = lines.compactMap { $0["row"] }.filter { $0["space"] == .string(ServedSpace.account) }
+            #expect(rows.count == (role == .owner ? 3 : 0))
+            let space = try await export(.space(ServedSpace.space))
+            #expect(space.first?["space"]?["kind"] == "space")
+            #expect(space.last?["end"] == ["sessions": 0, "memberships": 2, "rows": 3])
+            let none = await #expect(throws: OptimistError.self) { _ = try await export(.space(RowKey.id(0xDEF))) }
+            #expect(none?.code == .notFound)
+        }
+    }
+}
