@@ -118,8 +118,10 @@ struct AccountCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an account with its rows and sessions, permanently.",
             discussion: """
-                Its devices are signed out, keep their data and report that the account was deleted. Prints the \
-                receipt that the server keeps. Backups are not changed. `optimist vacuum` removes the remaining traces \
+                Its devices are signed out, keep their data and report that the account was deleted. In spaces with \
+                other members, the rows stay and the person's name is erased; if there is no other owner, the \
+                longest-standing writer becomes one, or else reader. Spaces with no other member are deleted. Prints \
+                the receipt that the server keeps. Backups are not changed. `optimist vacuum` removes the remaining traces \
                 from the file.
                 """)
         @Argument(help: "The account's email address.")

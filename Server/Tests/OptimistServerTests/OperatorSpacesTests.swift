@@ -133,6 +133,67 @@ struct OperatorSpacesTests {
         }
     }
 
+    // MARK: - The end of a person
+
+    @Test(arguments: [[Role.writer, .reader], [.reader, .writer], [.reader, .reader], [.owner, .reader]])
+    func `P13 a deleted person's spaces keep their rows and have an owner, and the name is erased`(
+        roles: [Role]
+    ) async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let ann = try await http.signUp()
+            try await create(server)
+            _ = try await addList(server, 1, by: ann)
+            let people = [try await http.signUp("b@example.org"), try await http.signUp("c@example.org")]
+            for (number, role) in roles.enumerated() { try await admit(server, people[number], role, number) }
+            let receipt = try await server.carryOut(.delete(email: "a@example.org"))["receipt"]
+            #expect(receipt?["spaces"] == 1 && receipt?["isErased"] == true)
+            var expected = ["b@example.org": roles[0].rawValue, "c@example.org": roles[1].rawValue]
+            let heir = roles == [.reader, .writer] ? "c@example.org" : "b@example.org"
+            expected[heir] = "owner"
+            #expect(try await members(server) == expected)
+            let lines = try await export(.space(ServedSpace.space))
+            #expect(!lines.map(\.description).joined().contains("Ann"))
+            #expect(lines.contains { $0["row"]?["type"] == "List" && $0["row"]?["isDeleted"] == false })
+            let heirNumber = heir == "c@example.org" ? 1 : 0
+            #expect(try await addList(server, 2, by: people[heirNumber])["notCreated"] == .null)
+        }
+        if site.database == nil { #expect(try DataCheck.problems(of: site.directory) == []) }
+    }
+
+    @Test func `P13 a space with nobody else is deleted with its person, and a public one stays`() async throws {
+        for isPublic in [false, true] {
+            let site = Site()
+            try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+                let ann = try await http.signUp()
+                try await create(server, isPublic: isPublic)
+                _ = try await addList(server, 1, by: ann)
+                _ = try await server.carryOut(.delete(email: "a@example.org"))
+                let rows = try await site.count(of: "optimist_rows", account: ServedSpace.account)
+                #expect((rows > 0) == isPublic)
+                #expect(try await server.registry.spaces.spaces() == (isPublic ? [ServedSpace.account] : []))
+                // The operator gives the public space another owner.
+                guard isPublic else { return }
+                let bob = try await http.signUp("bob@example.org")
+                _ = try await server.carryOut(.space(.setOwner(space: ServedSpace.space, email: "bob@example.org")))
+                #expect(try await addList(server, 2, by: bob)["notCreated"] == .null)
+            }
+        }
+    }
+
+    @Test func `P13 an interrupted deletion of a person is continued in the spaces`() async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await create(server)
+            try await admit(server, bob, .reader, 0)
+            _ = try await server.storage.accounts.delete(account: ann.account, if: nil, at: 1_800_000_000)
+            #expect(try await members(server) == ["": "owner", "bob@example.org": "reader"])
+            try await server.registry.eraseDeleted()
+            #expect(try await members(server) == ["bob@example.org": "owner"])
+            try await server.registry.leaveSpaces(ann.account)
+            #expect(try await members(server) == ["bob@example.org": "owner"])
+        }
+    }
+
     // MARK: - Export
 
     private func export(_ subject: AccountExport.Subject) async throws -> [JSON] {

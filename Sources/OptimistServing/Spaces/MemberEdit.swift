@@ -16,6 +16,19 @@ struct MemberEdit {
         self.clock = clock
     }
 
+    /// The member rows of a person, deleted ones included.
+    func rows(of person: String) throws -> [String: StoredRow] {
+        var found: [String: StoredRow] = [:]
+        var place: LogPosition? = LogPosition(seq: 0, ordinal: 0)
+        while let start = place {
+            let page = try account.changes(type: type, from: start, limit: 500, maxBytes: AnswerLimit.pageBytes)
+            let rows = try account.rows(type: type, ids: page.rows.map(\.id))
+            found.merge(rows.filter { $0.value.memory.person == person }) { $1 }
+            place = page.next
+        }
+        return found
+    }
+
     mutating func add(_ id: String, of person: String, _ values: [String: JSON]) {
         let stamp = clock.tick()
         let row = MergeRow(generation: 1, cells: values.mapValues { Cell($0, stamp) })

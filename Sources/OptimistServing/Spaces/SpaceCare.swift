@@ -3,8 +3,8 @@
 public import Foundation
 @_spi(Internals) public import OptimistWire
 
-/// The changes of spaces that the server makes without a member's push: for its operator. Each is one
-/// transaction under the space's lock.
+/// The changes of spaces that the server makes without a member's push: for its operator, and after a person's account
+/// was deleted. Each is one transaction under the space's lock.
 ///
 /// Every function throws the store's error, and ``StoreError/noAccount``.
 @_spi(Internals) public struct SpaceCare: Sendable {
@@ -120,6 +120,27 @@ public import Foundation
             var edit = MemberEdit(account, types.member, clock)
             for membership in try account.members() { try edit.change(membership, [:], end: .deleted) }
             return try edit.store()
+        }
+    }
+
+    /// Ends a person's membership, and erases the person's name from the present and the former member rows. May be
+    /// repeated.
+    public func forget(_ person: String, in account: String) async throws -> (departure: Departure, state: SyncState) {
+        let clock = clock
+        return try await store.write(account: account, as: .operator) { account in
+            let members = try account.members()
+            let departure = Departure(of: person, from: members, account.kind)
+            var edit = MemberEdit(account, types.member, clock)
+            for (id, stored) in try edit.rows(of: person).sorted(by: { $0.key < $1.key }) {
+                let isMember = members.contains { $0.person == person && $0.memberID == id }
+                let end: AccessEnd.Reason? = isMember ? (departure == .ends ? .deleted : .left) : nil
+                if end == nil, stored.row.cells["name"]?.value.isNull ?? true { continue }
+                edit.change(id, stored, ["name": .null], end: end)
+            }
+            if case .leaves(let heir?) = departure {
+                try edit.change(heir, [SpaceTypes.role: .string(Role.owner.rawValue)])
+            }
+            return (departure, try edit.store())
         }
     }
 

@@ -45,13 +45,18 @@ extension Accounts {
         guard let sessions = try await store.delete(account: id, if: account, at: time) else { return false }
         log.note(.accountDeleted, caller, account: id)
         for session in sessions { announce(id, session, .accountDeleted, caller) }
-        try await store.erase(account: id)
+        try await erase(id)
         return true
+    }
+
+    private func erase(_ account: String) async throws {
+        try await leaveSpaces(account)
+        try await store.erase(account: account)
     }
 
     /// Continues interrupted erasures, and forgets accounts whose receipts have expired.
     func eraseDeleted() async throws {
-        for account in try await store.accountsToErase() { try await store.erase(account: account) }
+        for account in try await store.accountsToErase() { try await erase(account) }
         try await store.forgetAccounts(deletedBefore: time - receiptLifetime)
     }
 

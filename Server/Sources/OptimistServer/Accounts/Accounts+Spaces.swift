@@ -87,6 +87,21 @@ extension Accounts {
         return ["removed": .string(person)]
     }
 
+    // MARK: - The end of a person
+
+    /// Takes a person whose account was deleted out of every space, and deletes the spaces that nobody else is in.
+    func leaveSpaces(_ person: String) async throws {
+        for account in try await store.spaces(of: person) {
+            do {
+                let (departure, state) = try await spaces.forget(person, in: account)
+                changed(account, state)
+                if departure == .ends { try await delete(space: account) }
+            } catch StoreError.noAccount {
+                // Another call has deleted it.
+            }
+        }
+    }
+
     private func delete(space account: String) async throws {
         try await store.delete(space: account, at: time)
         try await store.erase(account: account)
