@@ -10,7 +10,7 @@ import Testing
 @testable import OptimistServer
 @_spi(Internals) @testable import OptimistServing
 
-/// What an operator does with spaces, and what the end of a person's account does to them.
+/// The operator's orders on spaces, and the effect of a deleted account on them.
 @Suite(.timeLimit(.minutes(20)))
 struct OperatorSpacesTests {
     private let site = Site()

@@ -2,7 +2,7 @@
 
 /// What happens to a space when the account of one of its members, or former members, is deleted.
 @_spi(Internals) public enum Departure: Hashable, Sendable {
-    /// Nobody else is a member, so the space ends.
+    /// The person is the only member, so the space ends.
     case ends
     /// The space stays, with the rows that the person wrote. The heir becomes an owner, if there is no other.
     case leaves(heir: Membership?)

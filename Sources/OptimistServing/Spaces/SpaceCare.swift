@@ -68,7 +68,7 @@ public import Foundation
         }
     }
 
-    /// Makes a person an owner, also one who is not a member yet.
+    /// Makes a person an owner, even if the person is not a member yet.
     public func makeOwner(_ person: String, of account: String, row: String) async throws -> SyncState {
         let clock = clock
         return try await store.write(account: account, as: .operator) { account in
@@ -113,7 +113,7 @@ public import Foundation
         }
     }
 
-    /// Ends all memberships of a space, so that nobody can change or join it.
+    /// Ends all memberships of a space, so that no person can change or join it.
     public func end(_ account: String) async throws -> SyncState {
         let clock = clock
         return try await store.write(account: account, as: .operator) { account in

@@ -89,7 +89,7 @@ extension Accounts {
 
     // MARK: - The end of a person
 
-    /// Takes a person whose account was deleted out of every space, and deletes the spaces that nobody else is in.
+    /// Takes a person whose account was deleted out of every space, and deletes the spaces without other members.
     func leaveSpaces(_ person: String) async throws {
         for account in try await store.spaces(of: person) {
             do {
