@@ -250,7 +250,9 @@ public final class InMemoryRemote: Remote {
 
     /// Creates a connection, which is online.
     ///
-    /// - Parameter person: The name of the person whose account and spaces the device uses.
+    /// - Parameters:
+    ///   - server: The server.
+    ///   - person: The name of the person whose account and spaces the device uses.
     public init(_ server: InMemoryServer, person: String) {
         self.server = server
         self.person = person

@@ -97,6 +97,8 @@ extension Store {
     }
 
     /// Changes the person's own name for a space.
+    ///
+    /// - Throws: As ``write(allOrNothing:_:)``.
     public func rename(_ space: Space.ID, to name: String) async throws {
         try await writeSpaces { db in
             try db.execute(sql: "UPDATE optimist_space SET name = ? WHERE id = ?", arguments: [name, space])
