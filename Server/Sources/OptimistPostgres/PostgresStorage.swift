@@ -7,7 +7,7 @@ package import Logging
 import Metrics
 package import OptimistCore
 public import OptimistServer
-import OptimistServing
+@_spi(Internals) import OptimistServing
 package import OptimistWire
 
 /// A PostgreSQL database that any number of equal server processes share, and the resources that each process uses.
@@ -194,7 +194,7 @@ package struct PostgresOpening: Sendable {
         try await explainingAsync { try await pool.run { _ in } }
         let probe = SharedProbe(now: dependencies.now) { await Self.attempt(at: $0, pool) }
         return OpenedStorage(
-            rows: PostgresSyncStore(pool: pool, known: epochs, schema: schema),
+            rows: PostgresSyncStore(pool: pool, known: epochs, schema: SpaceTypes().added(to: schema)),
             accounts: PostgresAccountStore(pool: pool), health: PostgresHealthStore(pool: pool),
             attempts: PostgresAttempts(pool: pool),
             keys: keys,

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import GRDB
 @_spi(Internals) import OptimistWire
 import Synchronization
 import Testing
@@ -32,6 +33,41 @@ struct InvitationTests {
     }
 
     // MARK: - Joining
+
+    @Test func `P9 a ticket is still valid after the app's schema has changed`() async throws {
+        _ = try await server(.durable)
+        var later = ServedSpace.schema
+        later.version += 1
+        later.types["Memo"]?.columns["title"] = ColumnSchema(.string)
+        later.types["Memo"]?.uniqueIndexes = [UniqueIndex(["title"])]
+        let server = try await ServedSpace(.durable, at: place, schema: later, epoch: "e2")
+        #expect(try server.refusals(try await server.send([server.joining()], as: "bob", push: 1)[0]) == [:])
+    }
+
+    @Test func `P9 a later schema rebuilds the index with the hashes of invitations`() throws {
+        let site = try StoreFile()
+        let opened = try site.open(epoch: "e1", accounts: ["a"])
+        let clock = WriteClock(stamp: Stamp(milliseconds: 1, counter: 0), device: "ann")
+        let row = RowPatch(
+            generation: 1, clocks: ColumnClocks(common: clock), values: ["hash": .string(ServedSpace.secret(1).hash)])
+        try opened.database.pool.write { db in
+            let columns = try db.columns(in: "optimist_rows").filter { $0.isNotNull && $0.defaultValueSQL == nil }
+            let known: [String: any DatabaseValueConvertible] = [
+                "account_id": "a", "type": "optimist_invitation", "id": Self.row, "generation": 1,
+                "content": JSON.object(row.json(id: Self.row)).description,
+            ]
+            let values = columns.map { known[$0.name] ?? 0 }
+            try db.execute(
+                sql: """
+                    INSERT INTO optimist_rows(\(columns.map(\.name).joined(separator: ", ")))
+                    VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+                    """, arguments: StatementArguments(values))
+            try RowIndex.keepUp(with: ServedSpace.schema, db)
+            let found = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM optimist_index WHERE type = 'optimist_invitation'")
+            #expect(found == 1)
+        }
+    }
 
     @Test(arguments: Kind.allCases)
     func `P9 a ticket makes a member with the invitation's role, for the whole push`(kind: Kind) async throws {

@@ -29,17 +29,17 @@ struct ServedSpace {
     }
 
     init(
-        _ kind: StoresTests.Kind, at place: StorePlace, types: SpaceTypes = SpaceTypes(),
-        people: [String] = Self.people, limits: SpaceLimits = SpaceLimits(),
+        _ kind: StoresTests.Kind, at place: StorePlace, schema: Schema = Self.schema, types: SpaceTypes = SpaceTypes(),
+        epoch: String = "e1", people: [String] = Self.people, limits: SpaceLimits = SpaceLimits(),
         now: @escaping @Sendable () -> Date = { ServedSpace.now }
     ) async throws {
         self.types = types
         let settings = ServingSettings(
-            schema: Self.schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
+            schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
             spaceTypes: types, spaceLimits: limits)
         store =
             switch kind {
-            case .durable: try await place.open(epoch: "e1", schema: Self.schema, accounts: people)
+            case .durable: try await place.open(epoch: epoch, schema: schema, accounts: people)
             case .inMemory: InMemorySyncStore(accounts: people, epoch: "e1")
             }
         service = JMAPService(store: store, settings: settings, now: now)

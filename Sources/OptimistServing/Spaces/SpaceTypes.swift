@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-@_spi(Internals) import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// The engine's row types, which sync like the app's types: a person's spaces, and the members and invitations of
 /// each space.
@@ -22,7 +22,7 @@
     }
 
     /// The schema with these types, if it lets rows be in spaces. Other schemas are unchanged.
-    func added(to schema: Schema) -> Schema {
+    public func added(to schema: Schema) -> Schema {
         guard schema.types.values.contains(where: { $0.space != nil }) else { return schema }
         var schema = schema
         let name = ColumnSchema(.string, maxBytes: Self.maxNameBytes)

@@ -20,7 +20,9 @@ enum RowIndex {
             == setting(for: schema)
     }
 
-    private static func setting(for schema: Schema) -> String { "\(form) \(schema.indexNames.canonicalText)" }
+    private static func setting(for schema: Schema) -> String {
+        "\(form) \(SpaceTypes().added(to: schema).indexNames.canonicalText)"
+    }
 
     static func add(_ entry: IndexEntry, _ key: RowKey, account: String, _ db: Database) throws {
         let insert = try db.cachedStatement(
@@ -33,13 +35,14 @@ enum RowIndex {
     /// Existing rows may violate a new unique constraint. They are kept; only later writes are checked.
     static func keepUp(with schema: Schema, _ db: Database) throws {
         if try isPresent(for: schema, db) { return }
+        let types = SpaceTypes().added(to: schema).types
         try db.execute(sql: "DELETE FROM optimist_index")
         let rows = try Row.fetchCursor(
             db,
             sql: "SELECT account_id, type, id, content, hidden FROM optimist_rows WHERE generation % 2 = 1")
         while let row = try rows.next() {
             let key = RowKey(row[1], row[2])
-            guard let type = schema.types[key.type] else { continue }
+            guard let type = types[key.type] else { continue }
             guard
                 let stored = StoredRow(
                     content: try row.bytes(at: 3), hidden: try row.bytesIfAny(at: 4), seq: 0, ordinal: 0, bornSeq: 0)

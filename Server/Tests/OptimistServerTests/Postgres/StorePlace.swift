@@ -54,6 +54,6 @@ struct StorePlace {
                     """)
             }
         }
-        return PostgresSyncStore(pool: pool, known: epochs, schema: schema)
+        return PostgresSyncStore(pool: pool, known: epochs, schema: SpaceTypes().added(to: schema))
     }
 }
