@@ -253,6 +253,15 @@ let package = Package(
             ],
             path: "Tests/PhoneProcess", swiftSettings: settings),
         .executableTarget(
+            name: "SharingProcess",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Optimist", package: "optimist"),
+                .product(name: "OptimistSession", package: "optimist"),
+                .product(name: "OptimistWire", package: "optimist"),
+            ],
+            path: "Tests/SharingProcess", swiftSettings: settings),
+        .executableTarget(
             name: "SessionProcess",
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
