@@ -94,7 +94,7 @@ def orders_reach_devices(folder):
         assert [next(iter(line)) for line in lines] == ["account", "session", "session"], lines
         assert end == {"end": {"sessions": 2, "memberships": 0, "rows": 0}}, end
         said = account(folder, "delete", "ann@example.org", "--yes")
-        assert "0 rows, 2 sessions  erased" in said and lines[0]["account"]["id"] in said, said
+        assert "0 rows, 2 sessions, 0 spaces  erased" in said and lines[0]["account"]["id"] in said, said
         assert account(folder, "receipts") in said
         assert run("vacuum", "--data", folder)[0] == 1
         assert post(address, "/auth/password", {}, token)[1]["reason"] == "account_deleted"
