@@ -154,18 +154,15 @@ final class CaptureContext: Sendable {
 
     fileprivate func refuse(_ row: RefusedRow) { state.withLock { $0.refused = row } }
 
-    fileprivate func note(_ row: WrittenRow, _ id: ValueView) {
-        state.withLock { $0.sharedTables.note(row, id, in: &$0.spaceWrites) }
-    }
-
     fileprivate var isJudging: Bool { state.withLock { $0.author == .user } }
 
     var isApplying: Bool { state.withLock { $0.author == .server } }
 
-    fileprivate func capture(_ row: () -> RowRef?) -> Int64? {
+    fileprivate func capture(_ row: WrittenRow?, _ ref: () -> RowRef?) -> Int64? {
         state.withLock { state in
             if state.author == .server { return nil }
-            if state.touched != nil, let row = row() { state.touched?.append(row) }
+            if state.touched != nil, let ref = ref() { state.touched?.append(ref) }
+            if let row { state.sharedTables.note(row, in: &state.spaceWrites) }
             return state.giveStamp().rawValue
         }
     }
@@ -180,16 +177,14 @@ extension CaptureContext {
     func install(on db: Database) throws {
         try register(CaptureTriggers.function, arguments: -1, on: db) { call, count, arguments in
             let context = Unmanaged<CaptureContext>.fromOpaque(sqlite3_user_data(call)).takeUnretainedValue()
-            if count > 3, let arguments, context.isJudging,
-                let row = WrittenRow(UnsafeBufferPointer(start: arguments, count: Int(count)))
-            {
-                if let refused = RefusedRow(row) {
-                    context.refuse(refused)
-                    return sqlite3_result_error(call, refused.message, -1)
-                }
-                context.note(row, ValueView(arguments[1]))
+            let row =
+                count > 3 && context.isJudging
+                ? WrittenRow(UnsafeBufferPointer(start: arguments, count: Int(count))) : nil
+            if let refused = row.flatMap(RefusedRow.init) {
+                context.refuse(refused)
+                return sqlite3_result_error(call, refused.message, -1)
             }
-            let stamp = context.capture {
+            let stamp = context.capture(row) {
                 guard let arguments, let id = arguments[1] else { return nil }
                 return RowRef(table: sqlite3_value_int64(arguments[0]), id: ValueView(id).databaseValue)
             }

@@ -25,7 +25,7 @@ struct SpaceWrites: Equatable, Sendable {
 
     var isEmpty: Bool { anchors.isEmpty && rows.isEmpty && moved.isEmpty }
 
-    fileprivate mutating func note(_ row: WrittenRow, _ id: DatabaseValue, in table: SharedTables.Table) {
+    fileprivate mutating func note(_ row: WrittenRow, in table: SharedTables.Table) {
         let present = row.value(at: table.place)?.databaseValue
         let former = row.former(at: table.place)?.databaseValue
         // Null is the person's own account.
@@ -33,7 +33,7 @@ struct SpaceWrites: Equatable, Sendable {
             anchors.insert(Anchor(table: row.table, value: value))
             namesSpace = namesSpace || table.isRoot
         }
-        let ref = RowRef(table: row.table, id: id)
+        let ref = RowRef(table: row.table, id: ValueView(row.id).databaseValue)
         if let present, let former, present != former { moved.insert(ref) }
         if table.isLookedAt { rows.insert(ref) }
         if let place = table.rolePlace, row.former(at: place)?.databaseValue == SpaceRole.owner.databaseValue {
@@ -72,7 +72,7 @@ struct SharedTables: Sendable {
         }
     }
 
-    func note(_ row: WrittenRow, _ id: ValueView, in writes: inout SpaceWrites) {
-        if let table = tables[row.table] { writes.note(row, id.databaseValue, in: table) }
+    func note(_ row: WrittenRow, in writes: inout SpaceWrites) {
+        if let table = tables[row.table] { writes.note(row, in: table) }
     }
 }

@@ -9,6 +9,7 @@ struct WrittenRow {
     typealias Values = Slice<UnsafeBufferPointer<OpaquePointer?>>
 
     let table: Int64
+    let id: OpaquePointer?
     /// See ``ValueForm/letter``.
     private let forms: UnsafeRawBufferPointer
     /// In the layout's order.
@@ -21,6 +22,7 @@ struct WrittenRow {
     init?(_ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         guard case .text(let forms) = ValueView(arguments[2]), arguments.count >= 3 + forms.count else { return nil }
         table = sqlite3_value_int64(arguments[0])
+        id = arguments[1]
         self.forms = forms
         values = arguments[3..<(3 + forms.count)]
         former = arguments[(3 + forms.count)...]
