@@ -153,9 +153,8 @@ struct RowApplication: RowWork {
 
     /// Whether the row with the id of this row's parent is in another scope, so that it is another row.
     private mutating func isBelowOther(_ row: ReceivedRow, in table: AppTable) throws -> Bool {
-        guard case .row(let patch) = row.content, case .of(let name) = table.layout.rules.space,
-            let column = table.layout[column: name],
-            let parent = door.tables.owner(by: column, patch.values[name])
+        guard case .row(let patch) = row.content,
+            let parent = door.tables.parent(by: patch.values, in: table.layout)
         else { return false }
         if let scope = parentScopes[parent] { return scope != row.scope }
         try door.entries.writeFresh()

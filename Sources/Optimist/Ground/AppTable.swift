@@ -199,6 +199,8 @@ struct AppTables {
 
     init(_ layouts: [TableLayout], _ db: Database) { tables = layouts.map { AppTable(layout: $0, db: db) } }
 
+    var references: ReferenceGraph { ReferenceGraph(tables.map(\.layout)) }
+
     subscript(number: Int64) -> AppTable? { tables.first { $0.layout.number == number } }
     subscript(name: String) -> AppTable? { tables.first { $0.layout.name == name } }
 

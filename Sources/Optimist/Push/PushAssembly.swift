@@ -34,16 +34,18 @@ struct PushAssembly {
 
     /// Adds all rows of a unit or none. Returns whether the unit was added. The first unit always fits.
     ///
-    /// From a unit larger than ``maxGroupBytes``, or with rows of too many spaces for one push, it adds as many rows as fit: owners first, and each cycle as a whole.
-    /// The unit's deletions wait until all its living rows are sent. Until then, the unit does not count as added.
+    /// A unit larger than ``maxGroupBytes``, or with rows of too many accounts for one push, is sent in parts: owners
+    /// first, each cycle as a whole. The unit's deletions wait until all its living rows are sent. Until then, the unit
+    /// does not count as added.
     mutating func add(_ unit: [Unsent]) -> Bool {
         let size = unit.reduce(0) { $0 + Self.size($1) }
-        let isTooMuch = size > Self.maxGroupBytes || Self.scopes(of: unit).count > RowSync.Limit.accountsInSet
-        return isTooMuch && unit.count > 1 ? addSingly(unit) : addTogether(unit, size)
+        let scopes = Self.scopes(of: unit)
+        let isTooMuch = size > Self.maxGroupBytes || scopes.count > RowSync.Limit.accountsInSet
+        return isTooMuch && unit.count > 1 ? addSingly(unit) : addTogether(unit, size, scopes)
     }
 
-    private mutating func addTogether(_ unit: [Unsent], _ size: Int) -> Bool {
-        let scopes = scopes.union(Self.scopes(of: unit))
+    private mutating func addTogether(_ unit: [Unsent], _ size: Int, _ scopes: Set<Int64>) -> Bool {
+        let scopes = self.scopes.union(scopes)
         guard hasRoom(rows: unit.count, bytes: size, scopes: scopes.count) else { return false }
         self.scopes = scopes
         let start = rows.count
@@ -56,7 +58,7 @@ struct PushAssembly {
     private mutating func addSingly(_ unit: [Unsent]) -> Bool {
         let alive = unit.filter(\.entry.isAlive)
         for part in alive.isEmpty ? unit.reversed().map({ [$0] }) : Self.ownersFirst(alive) {
-            guard addTogether(part, part.reduce(0) { $0 + Self.size($1) }) else { return false }
+            guard addTogether(part, part.reduce(0) { $0 + Self.size($1) }, Self.scopes(of: part)) else { return false }
         }
         return alive.count == unit.count || alive.isEmpty
     }

@@ -53,7 +53,7 @@ extension Store {
             if self.capture.launchOrigin == nil { try LaunchOrigin(db).move() }
             let sendable = try SendableUnits(db, at: now, of: self.layouts, withheld: self.withheld(paused))
             let tables = AppTables(self.layouts, db)
-            var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, self.layouts, now: now)
+            var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
             // Units that must wait are postponed, and do not hold up the units behind them.
@@ -132,12 +132,9 @@ private struct UnitReading {
     /// New rows whose scope is not noted yet.
     private var unplaced: Set<RowRef> = []
 
-    private let below: RowsBelow
-
-    init(entries: RowEntryTable, tables: AppTables, _ layouts: [TableLayout], now: Int64) {
+    init(entries: RowEntryTable, tables: AppTables, now: Int64) {
         self.entries = entries
         self.tables = tables
-        below = RowsBelow(tables, ReferenceGraph(layouts))
         self.now = now
         homes = RowHomes(tables, entries)
     }
@@ -185,6 +182,7 @@ private struct UnitReading {
     /// A unit whose moved rows take along the rows below them. Rows of other units go without their unsent edits, which
     /// follow them (P4).
     mutating func withRowsBelow(_ unit: [PushAssembly.Unsent]) throws -> [PushAssembly.Unsent] {
+        let below = RowsBelow(tables)
         var all = unit
         var places = Dictionary(unit.enumerated().map { ($1.entry.ref, $0) }, uniquingKeysWith: { $1 })
         for moved in unit {

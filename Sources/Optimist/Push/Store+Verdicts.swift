@@ -18,8 +18,10 @@ extension Store {
         let now = milliseconds
         return try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
-            for scope in epoch == nil ? [] : Set(batch.sent.map(\.scope)).sorted() {
-                try Scope.update(scope, in: db) { scope in epoch.map { scope.note(epoch: $0) } }
+            if let epoch {
+                for scope in Set(batch.sent.map(\.scope)).sorted() {
+                    try Scope.update(scope, in: db) { $0.note(epoch: epoch) }
+                }
             }
             return try self.apply(verdicts, of: batch, in: db, at: now)
         }

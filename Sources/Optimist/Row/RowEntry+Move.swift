@@ -24,9 +24,7 @@ extension RowEntry {
     mutating func rebase(
         to destination: MoveDestination, anchor: TableLayout.Column?, device: String, in layout: TableLayout
     ) -> Rendering {
-        let life = destination.generation
-        generation = isAlive ? life : life + 1
-        remote.move(to: destination.scope, life: life)
+        move(to: destination.scope, life: destination.generation)
         var rendering = Rendering()
         guard let anchor, isMoved(by: anchor), let clock = destination.clock,
             unsentClock(of: anchor.name).clock(device) < clock
@@ -43,13 +41,16 @@ extension RowEntry {
     /// - Returns: The sent row, in that life.
     mutating func following(_ sent: SentRow, _ verdict: RemotePush.Verdict) -> SentRow {
         guard sent.kind == .move, case .merged(_, let won) = verdict, let life = won.generation else { return sent }
-        if remote.generation < life {
-            generation = isAlive ? life : life + 1
-            remote.move(to: sent.scope, life: life)
-        }
+        if remote.generation < life { move(to: sent.scope, life: life) }
         var followed = sent
         followed.generation = life
         return followed
+    }
+
+    /// The user's deletion follows the row.
+    private mutating func move(to scope: Int64, life: Int) {
+        generation = isAlive ? life : life + 1
+        remote.move(to: scope, life: life)
     }
 }
 

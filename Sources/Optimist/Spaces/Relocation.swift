@@ -18,17 +18,17 @@ struct Relocation {
     private var homes: RowHomes
     private var moving: Set<RowRef> = []
 
-    init(_ layouts: [TableLayout], _ tables: AppTables, _ entries: RowEntryTable, _ homes: RowHomes) {
+    init(_ tables: AppTables, _ entries: RowEntryTable, _ homes: RowHomes) {
         self.tables = tables
         self.entries = entries
         self.homes = homes
-        references = ReferenceGraph(layouts)
+        references = tables.references
     }
 
     /// - Parameter moved: The rows whose space or parent the transaction changed.
     /// - Throws: `OptimistError` with code `tooManyToMove` or `crossesSpaces`.
     mutating func settle(_ moved: Set<RowRef>) throws {
-        let below = RowsBelow(tables, references)
+        let below = RowsBelow(tables)
         for ref in moved where try goesElsewhere(ref) {
             moving.insert(ref)
             for child in try below.rows(below: ref) { moving.insert(child.ref) }

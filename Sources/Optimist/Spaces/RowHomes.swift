@@ -31,13 +31,13 @@ struct RowHomes {
         case nil: return .scope(try scope(Scope.personal))
         case .own(let column): return try home(inSpace: values[column]?.string)
         case .of:
-            guard let parent = parent(of: values, in: layout) else { return .scope(try scope(Scope.personal)) }
+            guard let parent = tables.parent(by: values, in: layout) else { return .scope(try scope(Scope.personal)) }
             return try home(of: parent)
         }
     }
 
-    /// Where to send a row. A row that the server has goes elsewhere only if the user moved this very row, because the
-    /// rows below a moved row go along with it.
+    /// Where to send a row. A row that the server has is sent to another scope only if the user moved this very row,
+    /// because a moved row takes along the rows below it.
     ///
     /// - Parameter values: The columns of the row, or nil for a deleted one.
     mutating func destination(of entry: RowEntry, _ values: JSONObject?, in layout: TableLayout) throws -> RowHome {
@@ -67,15 +67,10 @@ struct RowHomes {
         }
         let here = RowHome.scope(try scope(entry.remote.scope))
         // A row above may move, and takes along the rows that are where it is.
-        guard let parent = parent(of: values, in: table.layout), let above = try entries.entry(parent),
+        guard let parent = tables.parent(by: values, in: table.layout), let above = try entries.entry(parent),
             above.isPlaced, above.remote.scope == entry.remote.scope
         else { return here }
         return try home(of: parent)
-    }
-
-    private func parent(of values: JSONObject, in layout: TableLayout) -> RowRef? {
-        guard case .of(let column) = layout.rules.space, let key = layout[column: column] else { return nil }
-        return tables.owner(by: key, values[column])
     }
 
     mutating func home(inSpace space: String?) throws -> RowHome {
@@ -100,6 +95,14 @@ extension RowEntry {
 extension TableLayout {
     /// The column that decides about a row's space. Nil if the table's rows are in the person's own account.
     var anchor: Column? { rules.space.flatMap { self[column: $0.column] } }
+}
+
+extension AppTables {
+    /// The row that decides about a row's space. Nil for a root row, and for a row without its parent.
+    func parent(by values: JSONObject, in layout: TableLayout) -> RowRef? {
+        guard case .of(let column) = layout.rules.space, let key = layout[column: column] else { return nil }
+        return owner(by: key, values[column])
+    }
 }
 
 extension DeferralReason {

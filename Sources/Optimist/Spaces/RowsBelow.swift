@@ -7,9 +7,9 @@ struct RowsBelow {
     private let tables: AppTables
     private let references: ReferenceGraph
 
-    init(_ tables: AppTables, _ references: ReferenceGraph) {
+    init(_ tables: AppTables) {
         self.tables = tables
-        self.references = references
+        references = tables.references
     }
 
     /// Parents first.

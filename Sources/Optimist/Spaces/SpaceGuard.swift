@@ -6,12 +6,11 @@ import OptimistCore
 
 /// Refuses writes that the person's role in a space forbids, before a transaction of the app commits (P6).
 ///
-/// The server judges again, because a role may have changed since the last page. A role that the device does not know yet forbids
-/// nothing.
+/// The server judges again, because a role may have changed since the last page. A role that the device does not know
+/// yet forbids nothing.
 struct SpaceGuard {
     private let db: Database
     private let writes: SpaceWrites
-    private let layouts: [TableLayout]
     private let tables: AppTables
     private let entries: RowEntryTable
     private var homes: RowHomes
@@ -31,7 +30,6 @@ struct SpaceGuard {
     init(_ writes: SpaceWrites, _ layouts: [TableLayout], _ db: Database) throws {
         self.writes = writes
         self.db = db
-        self.layouts = layouts
         tables = AppTables(layouts, db)
         entries = try RowEntryTable(db)
         homes = RowHomes(tables, entries)
@@ -42,7 +40,7 @@ struct SpaceGuard {
     ///   `tooManyToMove`.
     mutating func check() throws {
         if !writes.moved.isEmpty {
-            var relocation = Relocation(layouts, tables, entries, homes)
+            var relocation = Relocation(tables, entries, homes)
             try relocation.settle(writes.moved)
         }
         for anchor in writes.anchors {
@@ -63,14 +61,13 @@ struct SpaceGuard {
 
     /// Nil for the personal account, and if a parent is not known.
     private mutating func scope(at value: DatabaseValue, in layout: TableLayout) throws -> Scope? {
-        guard let rule = layout.rules.space, let column = layout[column: rule.column] else { return nil }
-        let home = try homes.target(of: [rule.column: column.form.wire(value)], in: layout)
-        switch home {
+        guard let anchor = layout.anchor else { return nil }
+        switch try homes.target(of: [anchor.name: anchor.form.wire(value)], in: layout) {
         case .scope(let scope): return scope.number == Scope.personal ? nil : scope
         case .unknown(.unknownSpace):
             throw OptimistError(
                 .unknownSpace,
-                "\(layout.name).\(rule.column) names a space that this person does not use. Nothing was written.")
+                "\(layout.name).\(anchor.name) names a space that this person does not use. Nothing was written.")
         case .unknown: return nil
         }
     }

@@ -15,6 +15,10 @@ enum SpaceTables {
 
     static func contain(_ table: String) -> Bool { records.contains { $0.databaseTableName == table } }
 
+    /// The numbers of two of the tables, as SQL.
+    static let spaces = "(SELECT number FROM optimist_table WHERE name = 'optimist_space')"
+    static let members = "(SELECT number FROM optimist_table WHERE name = 'optimist_member')"
+
     static let tables = """
         CREATE TABLE IF NOT EXISTS optimist_space(          -- the spaces that the person uses
             id BLOB PRIMARY KEY NOT NULL, name TEXT
@@ -39,8 +43,8 @@ enum SpaceTables {
         Space.databaseTableName: """
         SELECT s.id AS id, s.name AS name, m.role AS role, o.member AS member,
         (SELECT count(*) FROM optimist_member x WHERE x.space = s.id) AS memberCount,
-        EXISTS (SELECT 1 FROM optimist_remote r JOIN optimist_table t ON t.number = r.tbl
-        WHERE t.name = 'optimist_member' AND r.id = o.member AND r.generation & 1) AS isJoined
+        EXISTS (SELECT 1 FROM optimist_remote r
+        WHERE r.tbl = \(members) AND r.id = o.member AND r.generation & 1) AS isJoined
         FROM optimist_space s LEFT JOIN optimist_scope o ON o.space = s.id
         LEFT JOIN optimist_member m ON m.id = o.member
         """,

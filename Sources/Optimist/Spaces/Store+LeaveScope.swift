@@ -7,8 +7,8 @@ extension Store {
     /// Removes a space from this device after the person's access has ended, in one transaction (P8). Does nothing if
     /// the scope no longer belongs to the space.
     ///
-    /// Does not ask the app as for a mass removal, because the person may no longer keep the rows. The person's row of the space is
-    /// deleted as if by the user, so that the person's other devices and the server learn of it.
+    /// Does not ask the app as for a mass removal, because the person may no longer keep the rows. The person's row of
+    /// the space is deleted as if by the user, so that the person's other devices and the server learn of it.
     func leaveScope(_ number: Int64, of space: String, _ end: EndedAccess) async throws {
         let now = milliseconds
         try await apply { db in
@@ -30,8 +30,7 @@ extension Store {
                     SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL
                     AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
                     AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member)
-                    AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.id = o.member
-                    AND r.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_member'))
+                    AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.id = o.member AND r.tbl = \(SpaceTables.members))
                     """))
         for number in refused { try purge(try Scope.fetch(number, in: db), EndedAccess(.refused), in: db, at: now) }
     }
@@ -147,12 +146,9 @@ private struct SpacePurge {
         return try namesSpace(ref)
     }
 
-    /// The row that decides the row's space. Nil for a root row, and for a row without its parent.
     private func parent(of ref: RowRef) throws -> RowRef? {
-        guard let table = door.tables[ref.table], case .of(let name) = table.layout.rules.space,
-            let column = table.layout[column: name]
-        else { return nil }
-        return door.tables.owner(by: column, try table.values(ref.id)?[name])
+        guard let table = door.tables[ref.table], let values = try table.values(ref.id) else { return nil }
+        return door.tables.parent(by: values, in: table.layout)
     }
 
     private func root(of ref: RowRef) throws -> RowRef { try parent(of: ref).map(root) ?? ref }

@@ -159,7 +159,7 @@ extension Store {
     }
 
     private func requireSpaces() throws {
-        if layout(named: SpaceRow.databaseTableName) != nil { return }
+        if hasSpaces { return }
         throw OptimistError(
             .invalidTable, "No table of the app can be in a space. Give one SyncRules(space:) and open the store again."
         )

@@ -13,9 +13,14 @@ extension TableLayout {
     fileprivate var isKeptInOwnAccount: Bool { !isShared || !SpaceTables.contain(name) }
 }
 
+extension [TableLayout] {
+    /// Whether the engine's own tables are among the tables, because the app shares one.
+    var includeSpaces: Bool { contains { $0.name == SpaceRow.databaseTableName } }
+}
+
 extension Store {
     /// Whether the app shares a table.
-    var hasSpaces: Bool { layouts.contains { $0.name == SpaceRow.databaseTableName } }
+    var hasSpaces: Bool { layouts.includeSpaces }
 
     /// The names of the tables of the person's own account, in snapshot order.
     var ownTables: [String] { SnapshotOrder.sorted(layouts).filter(\.isKeptInOwnAccount).map(\.name) }
@@ -41,26 +46,21 @@ extension Store {
 }
 
 extension Scope {
+    private static let newSpaces = """
+        SELECT id FROM optimist_space s WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id)
+        """
+
     fileprivate static func hasNewSpaces(_ layouts: [TableLayout], in db: Database) throws -> Bool {
-        guard layouts.contains(where: { $0.name == SpaceRow.databaseTableName }) else { return false }
-        let sql = """
-            SELECT EXISTS (SELECT 1 FROM optimist_space s
-            WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id))
-            """
-        return try Bool.fetchOne(db.cachedStatement(sql: sql)) ?? false
+        guard layouts.includeSpaces else { return false }
+        return try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (\(newSpaces))")) ?? false
     }
 
     /// Gives a scope to each space that the person uses. Call this before a transaction looks for the scopes of spaces.
     ///
     /// - Parameter layouts: If the app shares no table, there are no spaces.
     static func followSpaces(_ layouts: [TableLayout], in db: Database) throws {
-        guard layouts.contains(where: { $0.name == SpaceRow.databaseTableName }) else { return }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO optimist_scope(space) SELECT id FROM optimist_space s
-                WHERE NOT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.space = s.id)
-                """
-        ).execute()
+        guard layouts.includeSpaces else { return }
+        try db.cachedStatement(sql: "INSERT INTO optimist_scope(space) \(newSpaces)").execute()
     }
 
     /// The server accepts the person's row of a space together with the member row, so the space is read from then on. If
@@ -68,9 +68,9 @@ extension Scope {
     /// still has the row, and waits for the new member row.
     private static let accepted = """
         SELECT o.number, o.space FROM optimist_scope o JOIN optimist_remote r ON r.id = o.space
-        AND r.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_space') WHERE r.generation > 0
+        AND r.tbl = \(SpaceTables.spaces) WHERE r.generation > 0
         AND NOT EXISTS (SELECT 1 FROM optimist_edit e LEFT JOIN optimist_remote m ON m.tbl = e.tbl AND m.id = e.id
-        WHERE e.tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_member') AND e.id = o.member
+        WHERE e.tbl = \(SpaceTables.members) AND e.id = o.member
         AND coalesce(m.generation, 0) = 0)
         """
 

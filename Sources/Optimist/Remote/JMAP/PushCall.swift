@@ -111,8 +111,7 @@ package struct PushCall {
             verdicts[id] = row.mergedInto.map { .mergedInto(seq: 0, winner: $0) } ?? .merged(seq: seq, row)
         }
         for (id, error) in answer.notCreated {
-            verdicts[id] = AnswerClass.verdict(
-                error, on: .move(from: nil, RowPatch(), isWhole: false), at: 0)
+            verdicts[id] = AnswerClass.verdict(error, on: .move(from: nil, RowPatch(), isWhole: false), at: 0)
         }
         return verdicts
     }
