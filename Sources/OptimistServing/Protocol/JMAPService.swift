@@ -191,7 +191,7 @@ import OptimistCore
 }
 
 extension Date {
-    fileprivate var millisecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1000) }
+    var millisecondsSince1970: Int64 { Int64(timeIntervalSince1970 * 1000) }
 
     fileprivate var utcText: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
 }

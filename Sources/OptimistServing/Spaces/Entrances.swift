@@ -6,8 +6,8 @@ import Foundation
 /// A request's means to enter spaces whose members do not include its sender: a space is founded without a ticket,
 /// and joined with the ticket of an invitation.
 ///
-/// A store finds an invitation by the hash of its ticket, in the statement that opens or locks the account. To a sender without a valid
-/// ticket, an existing space looks like a missing account.
+/// A store finds an invitation by the hash of its ticket, in the statement that opens or locks the account. To a sender
+/// without a valid ticket, an existing space looks like a missing account.
 @_spi(Internals) public struct Entrances: Sendable {
     /// The spaces to found if they do not exist.
     public var founding: Set<String> = []

@@ -144,5 +144,5 @@ public import Foundation
         }
     }
 
-    private var clock: ServerClock { ServerClock(milliseconds: Int64(now().timeIntervalSince1970 * 1_000)) }
+    private var clock: ServerClock { ServerClock(milliseconds: now().millisecondsSince1970) }
 }
