@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
-from phones import free_port  # noqa: E402
-from program import OPTIMIST, Program, eventually  # noqa: E402
+from phones import Server, email  # noqa: E402
+from program import OPTIMIST, eventually  # noqa: E402
 
 SCHEMA = {
     "id": "lists", "version": 1,
@@ -30,7 +30,7 @@ class Device:
 
     def __init__(self, folder, address, person):
         self._process = subprocess.Popen(
-            [Path(OPTIMIST).with_name("SharingProcess"), folder / person, address, f"{person}@example.org"],
+            [Path(OPTIMIST).with_name("SharingProcess"), folder / person, address, email(person)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._read() == "open"
 
@@ -58,16 +58,15 @@ class Home:
     def __init__(self, folder):
         schema = folder / "schema.json"
         schema.write_text(json.dumps(SCHEMA))
-        port = free_port()
-        address = f"http://127.0.0.1:{port}"
-        self.server = Program("serve", "--port", port, "--data", folder / "data", "--schema", schema)
-        self.ann, self.bob = (Device(folder, address, person) for person in ("ann", "bob"))
+        self.server = Server(folder / "data", {"OPTIMIST_SCHEMA": str(schema)})
+        self.server.until_up()
+        self.ann, self.bob = (Device(folder, self.server.address, person) for person in ("ann", "bob"))
         self.space = None
 
     def end(self):
         for device in (self.ann, self.bob):
             device.end()
-        self.server.terminate()
+        self.server.program.terminate()
 
 
 @claims

@@ -55,12 +55,7 @@ struct SharingProcess {
             credentials: FileCredentialStore(at: folder.appending(path: "credentials")))
         let sync = SyncEngine(store: store, session: session)
         Task { await sync.run() }
-        while session.account == nil {
-            do { _ = try await session.signUp(email: arguments[3], password: "correct horse battery") } catch {
-                // The server may not be up yet.
-                try await Task.sleep(for: .milliseconds(100))
-            }
-        }
+        _ = try await session.signUp(email: arguments[3], password: "correct horse battery")
         say("done open")
         let process = SharingProcess(store: store)
         while let line = readLine() { await process.obey(line.split(separator: " ").map(String.init)) }

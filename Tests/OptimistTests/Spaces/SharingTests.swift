@@ -64,6 +64,17 @@ struct SharingTests {
 
     private func pending(_ phone: ListPhone) async throws -> Int { try await phone.count("optimist_edit") }
 
+    /// Expects that both phones show a list with these items in a space, and have nothing to send.
+    private func expect(
+        _ list: SharedList, in space: UUID, with items: [String], at place: SourceLocation = #_sourceLocation
+    ) async throws {
+        for phone in [ann, bob] {
+            #expect(try await self.space(of: list, on: phone) == space, sourceLocation: place)
+            #expect(try await self.items(phone) == items, sourceLocation: place)
+            #expect(try await pending(phone) == 0, sourceLocation: place)
+        }
+    }
+
     @Test func `P1 a space that a device made has its owner, and others see its rows`() async throws {
         let home = try await share("Home")
         let list = try await add("Groceries", to: home, on: ann)
@@ -108,10 +119,8 @@ struct SharingTests {
         try await sync(bob, ann, bob, ann)
         for phone in [ann, bob] {
             #expect(try await phone.lists() == ["Food"])
-            #expect(try await items(phone) == ["Oat milk"])
-            #expect(try await space(of: list, on: phone) == work)
-            #expect(try await pending(phone) == 0)
         }
+        try await expect(list, in: work, with: ["Oat milk"])
     }
 
     @Test(arguments: [true, false])
@@ -123,11 +132,7 @@ struct SharingTests {
         try await move(list, to: club, on: bob)
         try await move(list, to: work, on: ann)
         try await sync(ann, bob, ann, bob, ann)
-        for phone in [ann, bob] {
-            #expect(try await space(of: list, on: phone) == (bobIsLater ? club : work))
-            #expect(try await items(phone) == ["Milk"])
-            #expect(try await pending(phone) == 0)
-        }
+        try await expect(list, in: bobIsLater ? club : work, with: ["Milk"])
     }
 
     @Test func `P4 a list that moves out of a person's spaces disappears there, and the journal keeps the edit`()
@@ -309,11 +314,7 @@ struct SharingTests {
         try await sync(ann)
         bob.remote.isOnline = true
         try await sync(bob, ann, bob, ann)
-        for phone in [ann, bob] {
-            #expect(try await items(phone) == ["Oat milk"])
-            #expect(try await space(of: list, on: phone) == home)
-            #expect(try await pending(phone) == 0)
-        }
+        try await expect(list, in: home, with: ["Oat milk"])
     }
 }
 
