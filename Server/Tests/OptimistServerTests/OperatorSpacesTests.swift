@@ -88,7 +88,9 @@ struct OperatorSpacesTests {
         }
     }
 
-    @Test func `an operator lists, shows and changes spaces, and is told what cannot be done`() async throws {
+    @Test func `an operator lists, shows and changes spaces, and impossible orders are refused with a reason`()
+        async throws
+    {
         try await site.serving(schema: ServedSpace.schema) { server, http async throws in
             let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
             let space = ServedSpace.space
@@ -160,7 +162,7 @@ struct OperatorSpacesTests {
         if site.database == nil { #expect(try DataCheck.problems(of: site.directory) == []) }
     }
 
-    @Test func `P13 a space with nobody else is deleted with its person, and a public one stays`() async throws {
+    @Test func `P13 a space without other members is deleted with its person, unless it is public`() async throws {
         for isPublic in [false, true] {
             let site = Site()
             try await site.serving(schema: ServedSpace.schema) { server, http async throws in

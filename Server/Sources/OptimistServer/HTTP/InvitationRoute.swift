@@ -5,8 +5,8 @@ import Hummingbird
 @_spi(Internals) import OptimistWire
 
 extension Routes {
-    /// `POST /spaces/invitation`: what the link of an invitation shows, without a token. The secret is in the body,
-    /// because addresses are logged.
+    /// `POST /spaces/invitation`, without a token: previews an invitation for a person who has its link. The secret is in
+    /// the body, because addresses are logged.
     func addInvitation(to router: Router<ServerContext>) {
         router.post("/spaces/invitation") { request, context in
             try await accounts.limit(caller(request, context))
