@@ -11,7 +11,7 @@ struct BenchmarksCommand: AsyncParsableCommand {
         discussion: "Build it for release. Times are medians; the ratio is the median of the rounds' ratios.")
 
     private static let all: [any Benchmark.Type] = [
-        LocalWrite.self, BulkWrite.self, Delivery.self, FirstSync.self, PushOut.self, Opening.self,
+        LocalWrite.self, BulkWrite.self, Delivery.self, FirstSync.self, PushOut.self, Sharing.self, Opening.self,
         Growth.self, MillionRows.self, SessionStorms.self, SessionCancels.self, SessionOverhead.self,
         NobodyThere.self, MemoryHits.self, Loads.self, DiskEntries.self, Eviction.self, FeedScroll.self,
     ]

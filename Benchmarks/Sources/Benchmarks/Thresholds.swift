@@ -30,6 +30,19 @@ enum Thresholds {
     /// Opening a file with a million pending rows.
     static let opening = Target.milliseconds(atMost: 100)
 
+    /// Rows in spaces, compared with the same rows in an app without spaces, or in one account.
+    static let sharedWrite = Target.ratio(atMost: 1.05)
+    static let pushToSpaces = Target.ratio(atMost: 1.43)
+    static let pushToManySpaces = Target.ratio(atMost: 3.33)
+    static let spaceBytesPerRow = Target.count(atMost: 2)
+    /// From the write of the move to its verdict.
+    static let move = Target.milliseconds(atMost: 1_500)
+    static let firstSyncOfSpaces = Target.milliseconds(atMost: 3_000)
+    /// In one transaction, which blocks no reader.
+    static let purge = Target.milliseconds(atMost: 2_000)
+    static let readMeanwhile = Target.milliseconds(atMost: 100)
+    static let sessionOfSpaces = Target.megabytes(atMost: 0.1)
+
     /// A thousand requests with an expired token, whose refresh takes 200 ms. Each request is sent once; requests that
     /// had a slot are sent again.
     static let expired = Target.milliseconds(atMost: 500)

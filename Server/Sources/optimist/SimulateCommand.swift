@@ -30,6 +30,9 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Run only this seed and print its trace.")
     var seed: UInt64?
 
+    @Flag(help: "Run worlds of several people, who share rows in spaces.")
+    var sharing = false
+
     @Option(help: "Run a saved plan and print its trace.", completion: .file())
     var plan: String?
 
@@ -69,7 +72,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try beDeterministic()
-        if let seed { return try worker ? work(seed) : show(Plan(drawnFrom: seed)) }
+        if let seed { return try worker ? work(seed) : show(drawn(seed)) }
         if let plan { return try show(Plan(contentsOf: URL(filePath: plan))) }
         try await campaign()
     }
@@ -89,10 +92,12 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private func work(_ seed: UInt64) throws {
         TimeLimit.set(cpuSeconds: limit)
-        let report = try run(Plan(drawnFrom: seed))
+        let report = try run(drawn(seed))
         let outcome = SeedOutcome(report, cpuSeconds: Self.cpuSeconds)
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(outcome))
     }
+
+    private func drawn(_ seed: UInt64) -> Plan { sharing ? Plan(ofSharingDrawnFrom: seed) : Plan(drawnFrom: seed) }
 
     private func run(_ plan: Plan, isLogging: Bool = false) throws -> RunReport {
         guard let store else { return WorldRun.run(plan, isLogging: isLogging) }
@@ -112,7 +117,7 @@ struct SimulateCommand: AsyncParsableCommand {
         var left = totals.remaining(seeds)[...]
         var news: [SeedOutcome] = []
         let deadline = minutes.map { Date(timeIntervalSinceNow: $0 * 60) } ?? .distantFuture
-        let store = self.store.map { ["--store", $0] } ?? []
+        let store = (self.store.map { ["--store", $0] } ?? []) + (sharing ? ["--sharing"] : [])
         let workers = Workers(executable: Self.executable) { [limit] seed in
             ["simulate", "--worker", "--seed", "\(seed)", "--limit", "\(limit)"] + store
         }
@@ -139,8 +144,11 @@ struct SimulateCommand: AsyncParsableCommand {
     /// Shows a failure of the campaign. A failure that killed its process is only named, because it would also kill
     /// this process.
     private func show(_ failure: SeedOutcome) throws {
-        guard failure.didEnd else { return print("Run it alone to see why: optimist simulate --seed \(failure.seed)") }
-        try show(Plan(drawnFrom: failure.seed))
+        guard failure.didEnd else {
+            return print(
+                "Run it alone to see why: optimist simulate\(sharing ? " --sharing" : "") --seed \(failure.seed)")
+        }
+        try show(drawn(failure.seed))
     }
 
     private func show(_ plan: Plan) throws {

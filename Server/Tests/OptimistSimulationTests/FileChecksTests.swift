@@ -12,7 +12,8 @@ extension World {
     /// A world without events, five seconds after its two devices were switched on.
     static func quiet() -> World {
         let plan = Plan(seed: 1, devices: 2, clocksAreRight: true, pageRows: nil, seconds: 10, events: [])
-        let world = World(plan, isLogging: false)
+        let world = World(plan, OnePerson.app, isLogging: false)
+        world.inhabit(by: OnePerson(world))
         world.keepRunning()
         world.scheduler.run(for: .seconds(5))
         return world

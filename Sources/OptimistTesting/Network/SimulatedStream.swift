@@ -8,24 +8,32 @@ import OptimistSession
 final class SimulatedStream: Sendable {
     private struct State {
         var isOpen = true
+        /// The spaces that the stream hears of.
+        var spaces: Set<String> = []
         /// Later messages must not arrive before this time.
         var lastArrival = Duration.zero
     }
 
-    let account: String
+    /// The person who listens.
+    let person: String
     let chunks: AsyncThrowingStream<[UInt8], any Error>
     private let continuation: AsyncThrowingStream<[UInt8], any Error>.Continuation
     private let link: SimulatedLink
     private let state = Mutex(State())
 
-    init(account: String, over link: SimulatedLink) {
-        self.account = account
+    init(person: String, over link: SimulatedLink) {
+        self.person = person
         self.link = link
         (chunks, continuation) = AsyncThrowingStream.makeStream()
         continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.isOpen = false } }
     }
 
     var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    var spaces: Set<String> {
+        get { state.withLock { $0.spaces } }
+        set { state.withLock { $0.spaces = newValue } }
+    }
 
     func send(_ text: String) {
         guard isOpen else { return }

@@ -8,6 +8,7 @@ import OptimistWire
 struct SessionBook: Sendable {
     private struct Entry {
         var device: String
+        var person: String
         var accessToken: String
         var endReason: String?
     }
@@ -16,8 +17,9 @@ struct SessionBook: Sendable {
     private var sessions: [String: Entry] = [:]
     private var lastNumber = 0
 
-    func accepts(_ accessToken: String) -> Bool {
-        sessions.values.contains { $0.accessToken == accessToken && $0.endReason == nil }
+    /// The person who signed in. Nil if the token is not valid.
+    func person(of accessToken: String) -> String? {
+        sessions.values.first { $0.accessToken == accessToken && $0.endReason == nil }?.person
     }
 
     /// - Returns: Whether there was any session with an access token.
@@ -41,10 +43,11 @@ struct SessionBook: Sendable {
             sessions[Self.form(body)["token"] ?? ""] = nil
             return (200, [])
         default:
-            let device = (try? JSON(parsing: body))?["device"]?["name"]?.string ?? ""
+            let call = try? JSON(parsing: body)
             lastNumber += 1
             let token = "refresh-\(lastNumber)"
-            sessions[token] = Entry(device: device, accessToken: "")
+            sessions[token] = Entry(
+                device: call?["device"]?["name"]?.string ?? "", person: call?["email"]?.string ?? "", accessToken: "")
             return refresh(token)
         }
     }
@@ -61,7 +64,7 @@ struct SessionBook: Sendable {
             200,
             JSON.object([
                 "access_token": .string(accessToken), "refresh_token": .string(token), "expires_in": 900,
-                "account_id": .string(SimulatedServer.account),
+                "account_id": .string(entry.person),
             ]).bytes
         )
     }

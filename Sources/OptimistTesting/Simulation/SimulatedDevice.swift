@@ -69,6 +69,7 @@ public final class SimulatedDevice: Sendable {
     /// The network between the device and the server, which can fail.
     public let link: SimulatedLink
     let scheduler: SimulatedScheduler
+    private let person: String
     /// Nil if the device uses the simulated server.
     private let remote: RemoteOfDevice?
     private let seed: UInt64
@@ -88,19 +89,22 @@ public final class SimulatedDevice: Sendable {
     ///   - app: The app on it.
     ///   - scheduler: The scheduler of the simulation.
     ///   - server: The server that it syncs with.
+    ///   - person: The account that the device signs in to. Default: the server's only account.
     ///   - seed: Determines all randomness of the device: its ids, disk and network.
     @_spi(Internals) public convenience init(
-        name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer, seed: UInt64
+        name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer,
+        person: String = SimulatedServer.account, seed: UInt64
     ) {
-        self.init(name: name, app: app, scheduler: scheduler, server: server, remote: nil, seed: seed)
+        self.init(name: name, app: app, scheduler: scheduler, server: server, person: person, remote: nil, seed: seed)
     }
 
     /// - Parameter remote: Replaces the simulated server.
     init(
         name: String, app: SimulatedApp, scheduler: SimulatedScheduler, server: SimulatedServer,
-        remote: RemoteOfDevice?, seed: UInt64
+        person: String = SimulatedServer.account, remote: RemoteOfDevice?, seed: UInt64
     ) {
         self.name = name
+        self.person = person
         self.remote = remote
         state = Mutex(State(app: app))
         self.scheduler = scheduler
@@ -232,7 +236,7 @@ public final class SimulatedDevice: Sendable {
         let clock = SimulatedClock(scheduler: scheduler, process: process)
         while process.isAlive, !state.withLock({ $0.isSignedIn }) {
             do {
-                try await session.signIn(email: SimulatedServer.account, password: "secret")
+                try await session.signIn(email: person, password: "secret")
                 if process.isAlive { state.withLock { $0.isSignedIn = true } }
             } catch {
                 do { try await clock.sleep(for: .seconds(20)) } catch { return }

@@ -7,6 +7,14 @@ public import OptimistCore
 import OptimistSession
 @_spi(Internals) public import OptimistWire
 
+/// Sees what a simulated server tells to whom.
+@_spi(Internals) public protocol ServerWitness: AnyObject, Sendable {
+    /// Called before a person's request is carried out. The returned function is called with the response.
+    func requestBegins(of person: String) -> @Sendable ([UInt8]) -> Void
+    /// Called for each poke of a person's stream.
+    func poked(_ person: String, about account: String, in state: SyncState)
+}
+
 /// A sync server in a simulation. It uses the real server's code for all decisions, and can be killed and restarted.
 ///
 /// Its rows are in a `SyncStore`, which it opens at every start. Sessions survive restarts.
@@ -40,6 +48,7 @@ public final class SimulatedServer: Sendable {
         var starts = 0
         var processes: [SimulatedProcess] = []
         var schema: Schema
+        var witness: (any ServerWitness)?
     }
 
     private let scheduler: SimulatedScheduler
@@ -79,8 +88,14 @@ public final class SimulatedServer: Sendable {
             }
     }
 
-    /// The only account. Every device signs in to it.
+    /// The account of a simulation's only person.
     @_spi(Internals) public static let account = "account"
+
+    /// Sees all answers and pokes. Default: none.
+    @_spi(Internals) public var witness: (any ServerWitness)? {
+        get { state.withLock { $0.witness } }
+        set { state.withLock { $0.witness = newValue } }
+    }
 
     /// The running process. Nil if the server is down.
     @_spi(Internals) public var process: SimulatedProcess? { state.withLock { $0.running?.process } }
@@ -191,24 +206,26 @@ public final class SimulatedServer: Sendable {
             return .response(HTTPResponse(status: .init(code: status)), body)
         }
         let token = request.head.headerFields[.authorization]?.split(separator: " ").last.map(String.init)
-        guard let token, state.withLock({ $0.sessions.accepts(token) }) else {
+        guard let token, let person = state.withLock({ $0.sessions.person(of: token) }) else {
             return .response(HTTPResponse(status: .unauthorized), Array("{}".utf8))
         }
         switch path {
         case "/.well-known/jmap":
-            guard let resource = try? await service.session(account: Self.account, username: Self.account) else {
+            guard let resource = try? await service.session(account: person, username: person) else {
                 return .response(HTTPResponse(status: .serviceUnavailable), Array("{}".utf8))
             }
             return .response(HTTPResponse(status: .ok), resource.json.bytes)
-        case "/jmap/eventsource": return await listen(service, over: link)
-        default: return await answer(request, service)
+        case "/jmap/eventsource": return await listen(person, service, over: link)
+        default: return await answer(request, of: person, service)
         }
     }
 
-    private func answer(_ request: TransportRequest, _ service: JMAPService) async -> Answer {
+    private func answer(_ request: TransportRequest, of person: String, _ service: JMAPService) async -> Answer {
+        let witnessed = witness?.requestBegins(of: person)
         do {
-            let outcome = try await service.answer(request.body, as: .person(Self.account))
-            for change in outcome.changes { poke(change.state) }
+            let outcome = try await service.answer(request.body, as: .person(person))
+            witnessed?(outcome.response)
+            for change in outcome.changes { await poke(change, service) }
             return .response(HTTPResponse(status: .ok), outcome.response)
         } catch let problem as RequestProblem {
             return .response(HTTPResponse(status: .init(code: problem.status)), problem.json.bytes)
@@ -220,14 +237,15 @@ public final class SimulatedServer: Sendable {
 
     // MARK: - Pokes
 
-    private func listen(_ service: JMAPService, over link: SimulatedLink) async -> Answer {
-        let stream = SimulatedStream(account: Self.account, over: link)
+    private func listen(_ person: String, _ service: JMAPService, over link: SimulatedLink) async -> Answer {
+        let stream = SimulatedStream(person: person, over: link)
         state.withLock { state in
             state.streams.removeAll { !$0.isOpen }
             state.streams.append(stream)
         }
         let head = HTTPResponse(status: .ok, headerFields: [.contentType: "text/event-stream"])
-        if let present = try? await service.state(of: Self.account) { stream.send(Self.event(present)) }
+        if let present = try? await service.state(of: person) { stream.send(Self.event(present)) }
+        await follow(stream, service)
         keepAlive(stream)
         return .stream(head, stream)
     }
@@ -240,12 +258,33 @@ public final class SimulatedServer: Sendable {
         }
     }
 
-    private func poke(_ present: SyncState) {
+    /// Pokes the streams that hear of an account. A person who is removed hears of that change, and of none after it.
+    private func poke(_ change: JMAPService.AccountChange, _ service: JMAPService) async {
         let streams = state.withLock { state in
             state.streams.removeAll { !$0.isOpen }
             return state.streams
         }
-        for stream in streams { stream.send(Self.event(present)) }
+        for stream in streams where stream.person == change.account || stream.spaces.contains(change.account) {
+            witness?.poked(stream.person, about: change.account, in: change.state)
+            stream.send(Self.event(change.state))
+        }
+        guard !change.types.isDisjoint(with: Self.membership) else { return }
+        for stream in streams { await follow(stream, service) }
+    }
+
+    private static let membership: Set<String> = ["optimist_member", "optimist_space"]
+
+    /// Lets a stream hear of the spaces that its person uses and may read.
+    private func follow(_ stream: SimulatedStream, _ service: JMAPService) async {
+        guard let used = try? await service.usedSpaces(of: stream.person), !used.isEmpty,
+            let states = try? await service.states(of: Set(used.keys), as: .person(stream.person))
+        else {
+            stream.spaces = []
+            return
+        }
+        let new = Set(states.open.keys).subtracting(stream.spaces)
+        stream.spaces = Set(states.open.keys)
+        for space in new.sorted() { if let state = states.open[space]?.state { stream.send(Self.event(state)) } }
     }
 
     private static func event(_ state: SyncState) -> String { "event: state\nid: \(state)\ndata: {}\n\n" }

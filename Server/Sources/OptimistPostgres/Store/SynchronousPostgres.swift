@@ -10,23 +10,22 @@ import Synchronization
 package final class SynchronousPostgres: Sendable {
     private let database: PostgresDatabase
     private let schema: String
-    private let account: String
     private let reader = Mutex<PostgresConnection?>(nil)
     private let lives = Mutex(1)
 
-    /// Makes an empty schema with one account.
+    /// Makes an empty schema with an account for each person.
     ///
     /// - Throws: ``PostgresError``, or an error from making the tables.
-    package init(url: String, account: String) throws {
+    package init(url: String, persons: [String]) throws {
         schema = "w" + UUID().uuidString.lowercased().replacing("-", with: "")
-        self.account = account
         database = PostgresDatabase(
             url: url + (url.contains("?") ? "&" : "?") + "options=-csearch_path%3D\(schema)", maxConnections: 1)
         let connection = try PostgresConnection(database.url)
         try connection.script("CREATE SCHEMA \(schema)")
         try PostgresTables.migrate(connection)
-        _ = try connection.query(
-            AccountStatement.add, [.text(account), .text(""), .text(""), .text("")])
+        for person in persons {
+            _ = try connection.query(AccountStatement.add, [.text(person), .text(person), .text(""), .text("")])
+        }
         reader.withLock { $0 = connection }
     }
 
@@ -52,7 +51,33 @@ package final class SynchronousPostgres: Sendable {
         package var seq: Int64
     }
 
-    package func rows(after seq: Int64) throws -> [Stored] {
+    package func accounts() throws -> [(account: String, seq: Int64)] {
+        try reading { connection in
+            let rows = try connection.query(SimulationStatement.accounts, [])
+            return (0..<rows.count).map { (rows.text($0, 0), rows.int64($0, 1)) }
+        }
+    }
+
+    package struct Member: Sendable {
+        package var person: String
+        package var role: String
+        package var joinedSeq: Int64
+        package var endedSeq: Int64?
+        package var reason: String?
+    }
+
+    package func members(of account: String) throws -> [Member] {
+        try reading { connection in
+            let rows = try connection.query(SimulationStatement.members, [.text(account)])
+            return (0..<rows.count).map {
+                Member(
+                    person: rows.text($0, 0), role: rows.text($0, 1), joinedSeq: rows.int64($0, 2),
+                    endedSeq: rows.isNull($0, 3) ? nil : rows.int64($0, 3), reason: rows.textIfAny($0, 4))
+            }
+        }
+    }
+
+    package func rows(of account: String, after seq: Int64) throws -> [Stored] {
         try reading { connection in
             let rows = try connection.query(SimulationStatement.rows, [.text(account), .int(seq)])
             return (0..<rows.count).map {
@@ -106,11 +131,18 @@ package final class SynchronousPostgres: Sendable {
 }
 
 private enum SimulationStatement: String, PostgresStatement, CaseIterable {
-    case rows
+    case accounts, members, rows
 
     var sql: String {
-        """
-        SELECT type, id, generation, content, seq FROM optimist_rows WHERE account_id = $1 AND seq > $2 ORDER BY seq, ordinal
-        """
+        switch self {
+        case .accounts: "SELECT account_id, seq FROM optimist_accounts ORDER BY account_id"
+        case .members:
+            "SELECT person_id, role, joined_seq, ended_seq, reason FROM optimist_members WHERE account_id = $1"
+        case .rows:
+            """
+            SELECT type, id, generation, content, seq FROM optimist_rows
+            WHERE account_id = $1 AND seq > $2 ORDER BY seq, ordinal
+            """
+        }
     }
 }

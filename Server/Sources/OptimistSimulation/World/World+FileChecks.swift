@@ -10,7 +10,7 @@ extension World {
         for (what, sql) in isDevice ? Self.emptyAtRest : [] where try Int.fetchOne(db, sql: sql) != 0 {
             find("stuck: \(what) on \(name)")
         }
-        for (what, most, sql) in isDevice ? Self.bounds : Self.serverBounds {
+        for (what, most, sql) in isDevice ? bounds : serverBounds {
             let count = try Int.fetchOne(db, sql: sql) ?? 0
             if count > most { find("grown: \(count) \(what) on \(name)") }
         }
@@ -23,33 +23,37 @@ extension World {
         }
     }
 
-    private static let rows = Tables.idsPerTable * Tables.names.count
+    private var rows: Int { users?.mostRows ?? 0 }
 
     /// The maximum number of rows in the engine's tables on a device.
-    private static let bounds = [
-        ("entries", rows, "SELECT count(*) FROM optimist_remote"),
-        ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
-        ("devices", 200, "SELECT count(*) FROM optimist_node"),
-        ("values in optimist_meta", 30, "SELECT count(*) FROM optimist_meta"),
-        (
-            "rejections and conflicts of a column at once", 40,
-            """
-            SELECT coalesce(max(count), 0) FROM (
-                SELECT count(*) AS count FROM optimist_rejection GROUP BY tbl, id, mine
-                UNION ALL SELECT count(*) FROM optimist_journal GROUP BY tbl, id, mine)
-            """
-        ),
-    ]
+    private var bounds: [(String, Int, String)] {
+        [
+            ("entries", rows, "SELECT count(*) FROM optimist_remote"),
+            ("counters", rows * 20, "SELECT count(*) FROM optimist_counter"),
+            ("devices", 200, "SELECT count(*) FROM optimist_node"),
+            ("values in optimist_meta", 30, "SELECT count(*) FROM optimist_meta"),
+            (
+                "rejections and conflicts of a column at once", 40,
+                """
+                SELECT coalesce(max(count), 0) FROM (
+                    SELECT count(*) AS count FROM optimist_rejection GROUP BY tbl, id, mine
+                    UNION ALL SELECT count(*) FROM optimist_journal GROUP BY tbl, id, mine)
+                """
+            ),
+        ]
+    }
 
     /// The server records an epoch for each start, and a day for each day with a write.
-    private static let serverBounds = [
-        ("rows", rows, "SELECT count(*) FROM optimist_rows"),
-        ("values of unique indexes", rows, "SELECT count(*) FROM optimist_index"),
-        ("devices", 200, "SELECT count(*) FROM optimist_pushes"),
-        ("days", 20, "SELECT count(*) FROM optimist_account_days"),
-        ("lives", 200, "SELECT count(*) FROM optimist_account_epochs"),
-        ("bytes of a row", 20_000, "SELECT coalesce(max(length(content)), 0) FROM optimist_rows"),
-    ]
+    private var serverBounds: [(String, Int, String)] {
+        [
+            ("rows", rows, "SELECT count(*) FROM optimist_rows"),
+            ("values of unique indexes", rows, "SELECT count(*) FROM optimist_index"),
+            ("devices", 200, "SELECT count(*) FROM optimist_pushes"),
+            ("days", 20, "SELECT count(*) FROM optimist_account_days"),
+            ("lives", 200, "SELECT count(*) FROM optimist_account_epochs"),
+            ("bytes of a row", 20_000, "SELECT coalesce(max(length(content)), 0) FROM optimist_rows"),
+        ]
+    }
 
     private static let emptyAtRest = [
         ("pending rows", "SELECT count(*) FROM optimist_edit"),

@@ -20,7 +20,6 @@ extension World {
         log("— \(event)")
         let mount = device.mount
         switch event.kind {
-        case .write: write(event)
         case .offline: setNetwork(device, .offline, for: event.amount)
         case .flaky:
             if device.isRunning { reach(.flaky) }
@@ -55,6 +54,9 @@ extension World {
         case .serverUpgrade: if upgradeServer() { reach(.serverUpgrade) }
         case .absence: leaveAlone()
         case .join: if join(event.device) { reach(.join) }
+        case .write, .found, .invite, .accept, .leave, .remove, .setRole, .transfer, .revokeInvitation, .deleteSpace,
+            .move:
+            users?.act(event)
         }
     }
 
@@ -99,14 +101,14 @@ extension World {
     private func restore(_ number: Int, after seconds: Int) {
         let device = devices[number]
         let copy = device.disk.copy(SimulatedDevice.fileName)
-        let next = withState(\.history.writes.count)
+        let wentBack = users?.copied(device: number)
         scheduler.after(.seconds(seconds)) { [self] in
             if isHealed || copy.isEmpty { return }
             device.kill()
             device.disk.remove(SimulatedDevice.fileName)
             device.disk.restore(copy)
             reach(.deviceRestore)
-            withState { $0.history.forgive(device: number, since: next) }
+            wentBack?()
             log("\(device.name) restored its file from \(seconds) s ago")
         }
     }
@@ -120,8 +122,7 @@ extension World {
             do {
                 try copy()
                 reach(.serverRestore)
-                let rows = try data.rows(after: 0, while: nil)
-                withState { $0.history.serverWentBack(to: rows) }
+                try users?.serverWentBack()
                 log("the server restored its file from \(seconds) s ago")
             } catch { find("the judges cannot read the copy of the server: \(error)") }
         }
@@ -129,69 +130,25 @@ extension World {
 
     @discardableResult
     func upgrade(_ device: SimulatedDevice) -> Bool {
-        if device.app.schemaVersion == Tables.latestVersion { return false }
-        device.app = Tables.app(version: Tables.latestVersion)
+        if device.app.schemaVersion == app.latestVersion { return false }
+        device.app = app.app(app.latestVersion)
         device.kill()
         return true
     }
 
     @discardableResult
     func upgradeServer() -> Bool {
-        if server.schema.version == Tables.latestVersion { return false }
-        server.schema = Tables.schema(version: Tables.latestVersion)
+        if server.schema.version == app.latestVersion { return false }
+        server.schema = app.schema(app.latestVersion)
         server.kill()
         return true
     }
 
     private func leaveAlone() {
         scheduler.skip(seconds: 100 * 86_400)
-        withState { $0.hasForgotten = true }
+        users?.tombstonesWerePurged()
         server.sweep()
         reach(.absence)
-    }
-
-    // MARK: - Writing
-
-    private func write(_ event: Plan.Event) {
-        guard let launch = devices[event.device].launch else { return }
-        let number = withState { state in
-            state.writes += 1
-            return state.writes
-        }
-        let at = Int64(scheduler.now / .milliseconds(1))
-        launch.process.spawn { [self] in
-            do {
-                let attempt = try await launch.store.write { [self] db in
-                    try userTransaction(event, number, at, launch.process, in: db)
-                }
-                guard launch.process.isAlive else { return }
-                withState { $0.history.returned(attempt) }
-                reach(.write)
-                log("write \(number) of device \(event.device) has returned")
-            } catch {
-                log("write \(number) of device \(event.device) has failed: \(error)")
-            }
-        }
-    }
-
-    private func userTransaction(
-        _ event: Plan.Event, _ number: Int, _ asked: Int64, _ process: SimulatedProcess, in db: Database
-    ) throws -> Int {
-        var transaction = UserTransaction(
-            device: event.device, number: number, statements: event.amount, draw: event.draw)
-        let (before, read) = (try Rows.all(db), try Rows.read(db))
-        try transaction.run(in: db)
-        let after = try Rows.all(db)
-        let reborn = transaction.reborn
-        let now = Int64(scheduler.wallClock()().timeIntervalSince1970 * 1000)
-        let (attempt, write) = withState { state in
-            let attempt = state.history.attempt(
-                device: event.device, at: now, tag: "d\(event.device)w\(number)", read: read, before: before,
-                after: after, reborn: reborn)
-            return (attempt, state.history.writes[attempt])
-        }
-        log("write \(number) of device \(event.device): \(write)")
-        return attempt
     }
 
     // MARK: - Restarts

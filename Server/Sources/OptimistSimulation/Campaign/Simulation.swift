@@ -29,14 +29,22 @@ package enum WorldRun {
     ///   - database: The URL of a PostgreSQL database for the server's rows.
     /// - Throws: `OptimistError` if the database cannot be reached.
     package static func run(_ plan: Plan, isLogging: Bool = false, database: String) throws -> RunReport {
-        run(World(plan, isLogging: isLogging, data: try ServerOnPostgres(url: database, seed: plan.seed ^ 0x5E7)))
+        let app = app(of: plan)
+        let data = try ServerOnPostgres(
+            url: database, seed: plan.seed ^ 0x5E7, persons: app.persons, schema: app.schema(app.latestVersion))
+        return run(World(plan, app, isLogging: isLogging, data: data))
     }
 
     package static func run(_ plan: Plan, isLogging: Bool = false) -> RunReport {
-        run(World(plan, isLogging: isLogging))
+        run(World(plan, app(of: plan), isLogging: isLogging))
+    }
+
+    private static func app(of plan: Plan) -> UsersApp {
+        plan.persons.map { SharingPeople.app(persons: $0) } ?? OnePerson.app
     }
 
     private static func run(_ world: World) -> RunReport {
+        world.inhabit(by: world.plan.persons == nil ? OnePerson(world) : SharingPeople(world))
         world.schedule()
         world.keepRunning()
         world.lookNowAndThen()
@@ -57,7 +65,7 @@ extension World {
         var isQuiet = false
         while !isQuiet, scheduler.now - start < WorldRun.patience {
             scheduler.run(for: .seconds(30))
-            isQuiet = self.isQuiet()
+            isQuiet = (try? users?.isQuiet()) ?? false
         }
         if !isQuiet {
             find("stuck: not settled \(WorldRun.patience) after all faults were healed")
@@ -67,13 +75,14 @@ extension World {
         // A lane that has just failed may wait a minute for its next attempt, and its status says so.
         let rest = scheduler.now + .seconds(120)
         repeat { scheduler.run(for: .seconds(5)) } while !isEveryAppContent && scheduler.now < rest
-        judge()
+        do { try users?.judgeTheEnd() } catch { find("the judges cannot read the server: \(error)") }
     }
 
     private var hasFindings: Bool { withState { !$0.findings.isEmpty } }
 
     func report() -> RunReport {
-        withState { state in
+        let writes = users?.writeCount ?? 0
+        return withState { state in
             var reached = state.reached
             for device in devices {
                 for (trouble, count) in device.link.troubles { reached[trouble.rawValue, default: 0] += count }
@@ -81,7 +90,7 @@ extension World {
             for (kind, count) in troublesMet() where count > 0 { reached[kind.rawValue, default: 0] += count }
             return RunReport(
                 plan: plan, findings: state.findings, trace: scheduler.trace, virtualTime: scheduler.now,
-                jobs: scheduler.steps, reached: reached, writes: state.history.writes.count, log: state.log)
+                jobs: scheduler.steps, reached: reached, writes: writes, log: state.log)
         }
     }
 
@@ -97,5 +106,8 @@ extension World {
         ]
     }
 
-    func end() { scheduler.end(devices.flatMap(\.processes) + server.processes) }
+    func end() {
+        withState { $0.users = nil }
+        scheduler.end(devices.flatMap(\.processes) + server.processes)
+    }
 }

@@ -5,6 +5,32 @@ import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistTesting
 
+/// What changed in an account.
+struct AccountNews {
+    struct Member: Hashable {
+        var person: String
+        var role: String
+        var joinedSeq: Int64
+        var endedSeq: Int64?
+        var reason: String?
+    }
+
+    var account: String
+    var seq: Int64
+    var rows: [StoredVersion]
+    /// All persons who are or were members.
+    var members: [Member]
+}
+
+/// A row as the server stores it.
+struct StoredVersion {
+    var table: String
+    var id: String
+    var generation: Int
+    var seq: Int64
+    var content: [UInt8]
+}
+
 /// The storage of a world's server.
 protocol ServerData: Sendable {
     /// Faults are injected into this disk. Other storage never sees them.
@@ -20,6 +46,10 @@ protocol ServerData: Sendable {
     ///
     /// - Parameter process: The process that has the storage open, if any.
     func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow]
+    /// Returns what changed in each account after the given transactions, read from outside the server.
+    ///
+    /// - Parameter last: The last known transaction of each account.
+    func news(after last: [String: Int64], while process: SimulatedProcess?) throws -> [AccountNews]
     /// Reads the server's file, if there is one.
     func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) throws
     /// Returns a closure that restores the current data. Nil if there is no data yet.

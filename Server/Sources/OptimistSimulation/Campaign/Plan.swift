@@ -9,6 +9,8 @@ package struct Plan: Codable, Sendable, Hashable {
     /// Determines the order of jobs and the fate of messages.
     package var seed: UInt64
     package var devices: Int
+    /// The number of people who share rows. Nil: one person, who shares none.
+    package var persons: Int?
     /// Whether the devices' clocks are right. If not, the test does not know exactly which writer was last.
     package var clocksAreRight: Bool
     /// Nil uses the server's default.
@@ -42,8 +44,20 @@ package struct Plan: Codable, Sendable, Hashable {
         /// A device starts for the first time.
         case join
 
-        /// False for writes, which are the subject of the test.
-        package var isFault: Bool { self != .write }
+        /// What people do with spaces.
+        case found, invite, accept, leave, remove, setRole, transfer, revokeInvitation, deleteSpace, move
+
+        /// False for what users do, which is the subject of the test.
+        package var isFault: Bool { self != .write && !isOfSpaces }
+
+        package var isOfSpaces: Bool {
+            switch self {
+            case .found, .invite, .accept, .leave, .remove, .setRole, .transfer, .revokeInvitation, .deleteSpace,
+                .move:
+                true
+            default: false
+            }
+        }
     }
 }
 

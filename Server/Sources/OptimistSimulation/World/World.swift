@@ -9,17 +9,15 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 import Synchronization
 
-/// Devices, a server, the networks between them, and their users.
+/// Devices, a server, and the networks between them. Its ``Users`` write, and judge what becomes of their rows.
 final class World: Sendable {
     struct State {
-        var history = History()
+        var users: (any Users)?
         var findings: [String] = []
         var isHealed = false
-        var hasForgotten = false
         /// The devices that have not been switched on yet.
         var toCome: Set<Int> = []
         var reached: [String: Int] = [:]
-        var writes = 0
         var log: [String] = []
         /// The last sync status of each running app, by device.
         var statuses: [Int: SyncStatus] = [:]
@@ -30,6 +28,7 @@ final class World: Sendable {
     }
 
     let plan: Plan
+    let app: UsersApp
     let scheduler: SimulatedScheduler
     let server: SimulatedServer
     let data: any ServerData
@@ -39,14 +38,15 @@ final class World: Sendable {
     private let isLogging: Bool
 
     /// - Parameter data: The server's storage. Default: a file on a simulated disk.
-    init(_ plan: Plan, isLogging: Bool, data: (any ServerData)? = nil) {
+    init(_ plan: Plan, _ app: UsersApp, isLogging: Bool, data: (any ServerData)? = nil) {
         self.plan = plan
+        self.app = app
         self.isLogging = isLogging
         let scheduler = SimulatedScheduler(seed: plan.seed)
-        let data = data ?? ServerOnDisk(seed: plan.seed ^ 0x5E7)
+        let data = data ?? ServerOnDisk(seed: plan.seed ^ 0x5E7, persons: app.persons)
         let commits = Commits()
         let server = SimulatedServer(
-            scheduler: scheduler, schema: Tables.schema(version: 1), seed: plan.seed ^ 0x5E8,
+            scheduler: scheduler, schema: app.schema(1), seed: plan.seed ^ 0x5E8,
             pageRows: plan.pageRows ?? RowSync.Limit.maxPageRows, validate: Self.validate
         ) { process, dependencies in
             WatchedStore(store: try data.open(process, dependencies), committed: { commits.happened() })
@@ -57,13 +57,20 @@ final class World: Sendable {
         self.commits = commits
         devices = (0..<plan.devices).map { number in
             SimulatedDevice(
-                name: "device \(number)", app: Tables.app(version: 1), scheduler: scheduler,
-                server: server,
+                name: "device \(number)", app: app.app(1), scheduler: scheduler, server: server,
+                person: app.persons[number % app.persons.count],
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }
         withState { $0.toCome = Set(plan.events.filter { $0.kind == .join }.map(\.device)) }
         commits.watch { [weak self] in self?.lookAtServer() }
     }
+
+    /// The users keep the world, and the world keeps its users until it ends.
+    func inhabit(by users: any Users) { withState { $0.users = users } }
+
+    var users: (any Users)? { state.withLock(\.users) }
+
+    func person(of device: Int) -> String { app.persons[device % app.persons.count] }
 
     /// Notifies a watcher of the server's commits.
     final class Commits: Sendable {
@@ -113,13 +120,7 @@ final class World: Sendable {
     /// has started: no device has seen it, and a power loss may still undo it.
     private func lookAtServer() {
         if server.process == nil { return }
-        let seq = state.withLock { $0.history.log.seq }
-        do {
-            let rows = try data.rows(after: seq, while: server.process)
-            let versions = withState { $0.history.serve(rows) }
-            for finding in oracle().findings(on: versions) { find(finding) }
-            for row in rows { log("server stored \(row.name) in \(row.seq): \(Self.text(row.values))") }
-        } catch { find("the judges cannot read the server: \(error)") }
+        do { try users?.serverHasCommitted() } catch { find("the judges cannot read the server: \(error)") }
     }
 
     static func text(_ values: Values?) -> String {

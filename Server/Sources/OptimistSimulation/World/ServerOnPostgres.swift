@@ -15,13 +15,15 @@ import Synchronization
 /// server happen between its requests.
 final class ServerOnPostgres: ServerData {
     let disk: SimulatedDisk
+    private let schema: Schema
     private let database: SynchronousPostgres
     private let store = Mutex<(any SyncStore)?>(nil)
 
     /// - Throws: `OptimistError` if the database cannot be reached.
-    init(url: String, seed: UInt64) throws {
+    init(url: String, seed: UInt64, persons: [String], schema: Schema) throws {
         disk = SimulatedDisk(seed: seed)
-        database = try SynchronousPostgres(url: url, account: SimulatedServer.account)
+        self.schema = schema
+        database = try SynchronousPostgres(url: url, persons: persons)
     }
 
     deinit { database.remove() }
@@ -30,7 +32,7 @@ final class ServerOnPostgres: ServerData {
     var epoch: String { store.withLock { $0?.epoch ?? "" } }
 
     func open(_ process: SimulatedProcess, _ dependencies: Dependencies) throws -> any SyncStore {
-        let opened = try database.open(Tables.schema(version: Tables.latestVersion)) {
+        let opened = try database.open(schema) {
             "e" + dependencies.makeID().uuidString.lowercased().prefix(8)
         }
         store.withLock { $0 = opened }
@@ -38,7 +40,25 @@ final class ServerOnPostgres: ServerData {
     }
 
     func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow] {
-        try database.rows(after: seq).map { try ServedRow($0.type, $0.id, $0.generation, $0.content, $0.seq) }
+        try database.rows(of: SimulatedServer.account, after: seq).map {
+            try ServedRow($0.type, $0.id, $0.generation, $0.content, $0.seq)
+        }
+    }
+
+    func news(after last: [String: Int64], while process: SimulatedProcess?) throws -> [AccountNews] {
+        try database.accounts().filter { $0.seq != last[$0.account] ?? 0 }.map { account, seq in
+            AccountNews(
+                account: account, seq: seq,
+                rows: try database.rows(of: account, after: last[account] ?? 0).map {
+                    StoredVersion(
+                        table: $0.type, id: $0.id, generation: $0.generation, seq: $0.seq, content: $0.content)
+                },
+                members: try database.members(of: account).map {
+                    AccountNews.Member(
+                        person: $0.person, role: $0.role, joinedSeq: $0.joinedSeq, endedSeq: $0.endedSeq,
+                        reason: $0.reason)
+                })
+        }
     }
 
     func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) {}

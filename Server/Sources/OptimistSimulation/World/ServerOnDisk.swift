@@ -16,12 +16,16 @@ final class ServerOnDisk: ServerData {
     }
 
     let disk: SimulatedDisk
+    private let persons: [String]
     private let files = JudgeFiles()
     private let state = Mutex(State())
 
     static let file = "server.sqlite"
 
-    init(seed: UInt64) { disk = SimulatedDisk(seed: seed) }
+    init(seed: UInt64, persons: [String]) {
+        disk = SimulatedDisk(seed: seed)
+        self.persons = persons
+    }
 
     var mount: DiskMount? { state.withLock(\.mount) }
     var epoch: String { state.withLock(\.epoch) }
@@ -35,16 +39,48 @@ final class ServerOnDisk: ServerData {
         let database = try ServerDatabase(
             path: mount.url(Self.file).path, epoch: epoch)
         try database.pool.write { db in
-            try db.execute(
-                sql:
-                    "INSERT OR IGNORE INTO optimist_accounts(account_id, email, password, created_at) VALUES (?, '', '', '')",
-                arguments: [SimulatedServer.account])
+            let sql =
+                "INSERT OR IGNORE INTO optimist_accounts(account_id, email, password, created_at) VALUES (?, ?, '', '')"
+            for person in self.persons { try db.execute(sql: sql, arguments: [person, person]) }
         }
         return SQLiteSyncStore(database, commits: nil)
     }
 
     func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow] {
         try read(process) { try Rows.ofServer($0, after: seq) }
+    }
+
+    func news(after last: [String: Int64], while process: SimulatedProcess?) throws -> [AccountNews] {
+        try read(process) { db in
+            let seqs = try Row.fetchAll(db, sql: "SELECT account_id, seq FROM optimist_accounts ORDER BY account_id")
+            return try seqs.compactMap { row -> AccountNews? in
+                let (account, seq): (String, Int64) = (row[0], row[1])
+                let known = last[account] ?? 0
+                if seq == known { return nil }
+                return AccountNews(
+                    account: account, seq: seq,
+                    rows: try Row.fetchAll(
+                        db,
+                        sql: """
+                            SELECT type, id, generation, seq, content FROM optimist_rows
+                            WHERE account_id = ? AND seq > ? ORDER BY seq, ordinal
+                            """, arguments: [account, known]
+                    ).map {
+                        StoredVersion(
+                            table: $0[0], id: $0[1], generation: $0[2], seq: $0[3],
+                            content: Array(($0[4] as String).utf8))
+                    },
+                    members: try Row.fetchAll(
+                        db,
+                        sql: """
+                            SELECT person_id, role, joined_seq, ended_seq, reason FROM optimist_members WHERE account_id = ?
+                            """, arguments: [account]
+                    ).map {
+                        AccountNews.Member(
+                            person: $0[0], role: $0[1], joinedSeq: $0[2], endedSeq: $0[3], reason: $0[4])
+                    })
+            }
+        }
     }
 
     func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) throws { try read(process, look) }

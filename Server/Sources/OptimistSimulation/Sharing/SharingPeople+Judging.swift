@@ -1,0 +1,107 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import Optimist
+@_spi(Internals) import OptimistTesting
+@_spi(Internals) import OptimistWire
+
+extension SharingPeople {
+    /// A row that a device calls synced has only texts that the server had, and is in a space that the person uses.
+    func judgeNow(_ device: SimulatedDevice, _ db: Database) throws {
+        try world.checkReferences(db, device.name)
+        let history = withState(\.history)
+        let shown = try SharedRows(db)
+        let unsettled = try Rows.names(db, "SELECT tableName, id FROM optimist_state WHERE state <> 'synced'")
+        for (name, values) in shown.rows where !unsettled.contains(name) {
+            guard let column = SharedTables.texts[name.table], let text = values[column] ?? nil, !text.isEmpty,
+                history.stored[name]?.contains(text) != true
+            else { continue }
+            find("untrue: \(name) \(text) is called synced on \(device.name), and the server never had it (Q2)")
+        }
+        let used = try String.fetchSet(db, sql: "SELECT lower(hex(id)) FROM optimist_space")
+        for name in shown.rows.keys.sorted() {
+            guard let space = shown.space(of: name), !used.contains(space) else { continue }
+            find("access: \(device.name) shows \(name) of \(space), which the person does not use (P8)")
+        }
+    }
+
+    func isQuiet() throws -> Bool {
+        let history = withState(\.history)
+        return try devices.enumerated().allSatisfy { number, device in
+            guard device.launch != nil else { return false }
+            return try read(device) { db in
+                guard try Int.fetchOne(db, sql: "SELECT count(*) FROM optimist_edit") == 0 else { return false }
+                return try differences(of: number, db, history).isEmpty
+            }
+        }
+    }
+
+    func judgeTheEnd() throws {
+        var kept = SharedKept()
+        let history = withState(\.history)
+        for (number, device) in devices.enumerated() {
+            look(into: device) { db in
+                try judgeNow(device, db)
+                for difference in try differences(of: number, db, history) {
+                    find("diverged: \(difference), on \(device.name)")
+                }
+                if let status = try world.judgeStatus(of: device, db), !status.phase.isWorking {
+                    find("untrue: \(device.name) reports \(status)")
+                }
+                try world.checkFile(db, device.name)
+                try kept.read(db, of: number)
+            }
+        }
+        try data.inspect(while: server.process) { try world.checkFile($0, "server") }
+        for finding in SharingLaw(history).findings(keeping: kept, clocksAreRight: plan.clocksAreRight) {
+            find(finding)
+        }
+    }
+
+    /// Where a device differs from what the server has for its person.
+    private func differences(of number: Int, _ db: Database, _ history: SharedHistory) throws -> [String] {
+        let accounts = history.visible(to: world.person(of: number))
+        let (mine, theirs) = (try SharedRows(db), SharedRows(accounts))
+        var differences: [String] = []
+        for name in Set(mine.rows.keys).union(theirs.rows.keys).sorted() {
+            if mine.rows[name] == theirs.rows[name], mine.points[name] == theirs.points[name] { continue }
+            // After a restore, a row may live in two spaces, and a device shows it in one (P12).
+            let homes = accounts.filter { $0.living[name] != nil }
+            if homes.count > 1, homes.contains(where: { SharedRows([$0]).rows[name] == mine.rows[name] }) { continue }
+            differences.append(
+                "\(name) is \(World.text(mine.rows[name])), at the server \(World.text(theirs.rows[name]))")
+        }
+        for account in accounts {
+            guard let space = account.space else { continue }
+            let shown = try String.fetchAll(
+                db,
+                sql: "SELECT role FROM optimist_member WHERE lower(hex(space)) = ? ORDER BY role", arguments: [space])
+            let present = account.roles.values.sorted()
+            if shown != present {
+                differences.append("the members of \(account.id) are \(shown), at the server \(present)")
+            }
+        }
+        return differences
+    }
+}
+
+extension SharedKept {
+    private static let sql = """
+        SELECT t.name, k.id, k.mine, k.isRefused FROM (
+            SELECT tbl, id, mine, 0 AS isRefused FROM optimist_journal
+            UNION ALL SELECT tbl, id, whole, 0 FROM optimist_journal WHERE whole IS NOT NULL
+            UNION ALL SELECT tbl, id, mine, 1 FROM optimist_rejection
+        ) k JOIN optimist_table t ON t.number = k.tbl
+        """
+
+    mutating func read(_ db: Database, of device: Int) throws {
+        for row in try Row.fetchAll(db, sql: Self.sql) {
+            guard let id = Rows.text(row[1]) else { continue }
+            let name = RowName(table: row[0], id: id)
+            let members = try JSON(parsing: (row[2] as String).utf8).object?.members ?? []
+            texts[device, default: []].formUnion(members.compactMap { Rows.text($0.value) })
+            points[name, default: 0] += members.reduce(0) { $0 + ($1.value["@add"]?.int ?? 0) }
+            if row[3] { refused[device, default: []].insert(name) }
+        }
+    }
+}
