@@ -165,6 +165,13 @@ public final class InMemoryServer: Sendable {
         return try call.answer(from: try await answer(call.request, as: person))
     }
 
+    func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        if let outage = state.withLock({ $0.outage }) { throw outage }
+        let space = link.space.uuidString.lowercased()
+        let found = try await service.invitation(to: space, secret: link.secret.text)
+        return found.flatMap { InvitationPreview(json: $0.json) }
+    }
+
     func snapshot(_ request: RemoteSnapshot.Request, as person: String) async throws -> RemoteSnapshot {
         let fault = try state.withLock { try Self.meet(.snapshot, &$0) }
         let call = SnapshotPull(request, account: person)
@@ -302,6 +309,11 @@ public final class InMemoryRemote: Remote {
     public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
         try cross()
         return try await server.changedSpaces(since: cursors, as: person)
+    }
+
+    public func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        try cross()
+        return try await server.preview(of: link)
     }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {

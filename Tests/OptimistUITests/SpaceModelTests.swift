@@ -112,6 +112,32 @@ struct SpaceModelTests {
         #expect(InvitationState.allCases.filter(\.isWorthSharing) == [.unsent, .open])
     }
 
+    @MainActor @Test func `U5 the question before joining has the invitation's label, role and inviter, not verified`()
+        async throws
+    {
+        let (ann, bob) = (try phone("ann"), try phone("bob"))
+        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
+        let link = try #require(try await ann.store.invite(to: home, as: .reader, label: "Groceries").link)
+        func question(of space: Space? = nil, _ check: InvitationCheck?) -> JoinQuestion {
+            JoinQuestion(account: "bob@example.org", space: space, check: check)
+        }
+        #expect(try await bob.model.preview(of: link) == .notValid)
+        try await ann.sync()
+        let open = try await bob.model.preview(of: link)
+        let text = question(open).invitation
+        for part in ["Ann (not verified)", "“Groceries”", "can read its items", "7 days"] {
+            #expect(text.contains(part))
+        }
+        #expect(try await SyncStatusModel().preview(of: link) == .unknown)
+        #expect(Set([nil, open, .notValid, .unknown].map { question($0).invitation }).count == 4)
+        // A person who was removed may not know it.
+        let mine = space(.writer)
+        #expect(!question(of: mine, .notValid).mayJoin && !question(of: mine, nil).mayJoin)
+        #expect(
+            question(of: mine, open).isAnswered(by: "Bob")
+                && question(of: mine, open).message.contains("already a member"))
+    }
+
     @MainActor @Test func `U5 the list of members and the badge follow the engine`() async throws {
         let (ann, bob) = (try phone("ann"), try phone("bob"))
         let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
@@ -203,6 +229,8 @@ private final class ListPhone: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }
+
+    @MainActor var model: SyncStatusModel { SyncStatusModel(engine, store: store) }
 
     func sync() async throws { _ = try await engine.syncOnce() }
 
