@@ -49,6 +49,12 @@ struct SpaceGuard {
             else { continue }
             try requireWriter(in: scope, table.layout.name)
         }
+        for (ref, former) in writes.roots {
+            guard let table = tables[ref.table], !SpaceTables.contain(table.layout.name),
+                let scope = try place(of: ref, former, in: table.layout)
+            else { continue }
+            try requireWriter(in: scope, table.layout.name)
+        }
         for ref in writes.rows {
             guard let table = tables[ref.table] else { continue }
             if SpaceTables.contain(table.layout.name) {
@@ -70,6 +76,15 @@ struct SpaceGuard {
                 "\(layout.name).\(anchor.name) names a space that this person does not use. Nothing was written.")
         case .unknown: return nil
         }
+    }
+
+    /// Where a root row was before the transaction. Its column may still name a space that the row has left, until the
+    /// next page of its present space. Nil: in the personal account.
+    private mutating func place(of ref: RowRef, _ former: DatabaseValue, in layout: TableLayout) throws -> Scope? {
+        guard let entry = try entries.entry(ref), entry.isPlaced else {
+            return former.isNull ? nil : try scope(at: former, in: layout)
+        }
+        return entry.remote.scope == Scope.personal ? nil : try homes.scope(entry.remote.scope)
     }
 
     // MARK: - Roles
@@ -132,7 +147,7 @@ struct SpaceGuard {
 
     private mutating func checkReferences(_ ref: RowRef, in table: AppTable) throws {
         guard let values = try table.values(ref.id), let rule = table.layout.rules.space else { return }
-        let home = try homes.target(of: values, in: table.layout)
+        let home = try homes.home(of: ref)
         for column in table.layout.columns where column.name != rule.column {
             guard let owner = tables.owner(by: column, values[column.name]),
                 tables[owner.table]?.layout.rules.space != nil
