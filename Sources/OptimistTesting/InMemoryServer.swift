@@ -236,6 +236,7 @@ extension SetError {
                 reason?.code ?? "rateLimit", properties: reason?.column.map { [$0] } ?? [],
                 retryAfterSeconds: after.map { $0 / .seconds(1) })
         case .lifeUnknown: self.init("lifeUnknown")
+        case .leaves(let rows): self.init("behind", blockedBy: rows)
         case .blocked(let by): self.init("blocked", blockedBy: [by])
         case .groupFailed(let by, let current): self.init("groupFailed", blockedBy: by, current: current)
         }
