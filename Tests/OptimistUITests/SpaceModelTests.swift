@@ -22,8 +22,10 @@ struct SpaceModelTests {
         SpaceMember(id: UUID(), space: UUID(), name: isMe ? "Ann" : nil, role: role, isMe: isMe, state: "synced")
     }
 
-    private func space(_ role: SpaceRole?, isJoined: Bool = true) -> Space {
-        Space(id: UUID(), name: nil, role: role, member: nil, memberCount: 1, isJoined: isJoined)
+    private func space(_ role: SpaceRole?, isJoined: Bool = true, isLeaving: Bool = false) -> Space {
+        Space(
+            id: UUID(), name: nil, role: role, member: nil, memberCount: 1, isJoined: isJoined, isLeaving: isLeaving,
+            pending: 0)
     }
 
     private func phone(_ person: String) throws -> ListPhone {
@@ -68,6 +70,8 @@ struct SpaceModelTests {
         #expect(SpaceState(space(.owner)) == .member(.owner))
         #expect(SpaceState(space(.owner, isJoined: false)) == .pending)
         #expect(SpaceState(space(nil)) == .pending)
+        #expect(SpaceState(space(.owner, isLeaving: true)) == .leaving)
+        #expect(Set([SpaceState.pending, .leaving, .member(.reader)].map(\.label)).count == 3)
         #expect(SpaceState(space(.reader)).symbol != SpaceState(space(.writer)).symbol)
         #expect(SpaceState.member(SpaceRole(rawValue: "later")).label == "Can read")
     }
