@@ -161,7 +161,7 @@ public final class InMemoryServer: Sendable {
 
     func changedSpaces(since cursors: [String: String], as person: String) async throws -> ChangedSpaces {
         if let outage = state.withLock({ $0.outage }) { throw outage }
-        let call = ChangedCall(since: cursors)
+        let call = ChangedCall(since: cursors, account: person)
         return try call.answer(from: try await answer(call.request, as: person))
     }
 

@@ -81,7 +81,7 @@ public final class JMAPRemote: Remote {
 
     public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
         let connection = try await connected()
-        let call = ChangedCall(since: cursors, schemaVersion: schemaVersion)
+        let call = ChangedCall(since: cursors, account: connection.account, schemaVersion: schemaVersion)
         return try call.answer(from: try await send(call.request, to: connection.resource))
     }
 
