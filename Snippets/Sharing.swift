@@ -47,6 +47,20 @@ func join(_ url: URL, in store: Store) async throws {
     // snippet.show
 }
 
+func preview(_ link: InvitationLink, by engine: SyncEngine) async throws {
+    switch try await engine.preview(of: link) {
+    case .open(let invitation): print(invitation.inviter ?? "?", invitation.label, invitation.role, invitation.daysLeft)
+    case .notValid: print("The link does not work, or the owner's device has not synced yet.")
+    case .unknown: print("There is no connection. The person can join, and the server decides later.")
+    }
+}
+
+func followEnds(in store: Store) async {
+    for await end in store.spaceEnds() {
+        print("\(end.name ?? "A space") has ended (\(end.reason)). \(end.unsent) changes were not sent.")
+    }
+}
+
 func move(_ list: TodoList, to space: Space.ID?, in store: Store) async throws {
     var moved = list
     moved.space = space

@@ -161,8 +161,15 @@ public final class InMemoryServer: Sendable {
 
     func changedSpaces(since cursors: [String: String], as person: String) async throws -> ChangedSpaces {
         if let outage = state.withLock({ $0.outage }) { throw outage }
-        let call = ChangedCall(since: cursors)
+        let call = ChangedCall(since: cursors, account: person)
         return try call.answer(from: try await answer(call.request, as: person))
+    }
+
+    func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        if let outage = state.withLock({ $0.outage }) { throw outage }
+        let space = link.space.uuidString.lowercased()
+        let found = try await service.invitation(to: space, secret: link.secret.text)
+        return found.flatMap { InvitationPreview(json: $0.json) }
     }
 
     func snapshot(_ request: RemoteSnapshot.Request, as person: String) async throws -> RemoteSnapshot {
@@ -229,6 +236,7 @@ extension SetError {
                 reason?.code ?? "rateLimit", properties: reason?.column.map { [$0] } ?? [],
                 retryAfterSeconds: after.map { $0 / .seconds(1) })
         case .lifeUnknown: self.init("lifeUnknown")
+        case .leaves(let rows): self.init("behind", blockedBy: rows)
         case .blocked(let by): self.init("blocked", blockedBy: [by])
         case .groupFailed(let by, let current): self.init("groupFailed", blockedBy: by, current: current)
         }
@@ -302,6 +310,11 @@ public final class InMemoryRemote: Remote {
     public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
         try cross()
         return try await server.changedSpaces(since: cursors, as: person)
+    }
+
+    public func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        try cross()
+        return try await server.preview(of: link)
     }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {

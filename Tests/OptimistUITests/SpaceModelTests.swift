@@ -22,8 +22,10 @@ struct SpaceModelTests {
         SpaceMember(id: UUID(), space: UUID(), name: isMe ? "Ann" : nil, role: role, isMe: isMe, state: "synced")
     }
 
-    private func space(_ role: SpaceRole?, isJoined: Bool = true) -> Space {
-        Space(id: UUID(), name: nil, role: role, member: nil, memberCount: 1, isJoined: isJoined)
+    private func space(_ role: SpaceRole?, isJoined: Bool = true, isLeaving: Bool = false) -> Space {
+        Space(
+            id: UUID(), name: nil, role: role, member: nil, memberCount: 1, isJoined: isJoined, isLeaving: isLeaving,
+            pending: 0)
     }
 
     private func phone(_ person: String) throws -> ListPhone {
@@ -68,6 +70,8 @@ struct SpaceModelTests {
         #expect(SpaceState(space(.owner)) == .member(.owner))
         #expect(SpaceState(space(.owner, isJoined: false)) == .pending)
         #expect(SpaceState(space(nil)) == .pending)
+        #expect(SpaceState(space(.owner, isLeaving: true)) == .leaving)
+        #expect(Set([SpaceState.pending, .leaving, .member(.reader)].map(\.label)).count == 3)
         #expect(SpaceState(space(.reader)).symbol != SpaceState(space(.writer)).symbol)
         #expect(SpaceState.member(SpaceRole(rawValue: "later")).label == "Can read")
     }
@@ -110,6 +114,32 @@ struct SpaceModelTests {
         let used = try await ann.invitation(of: home)
         #expect(InvitationState(used, at: start) == .usedUp)
         #expect(InvitationState.allCases.filter(\.isWorthSharing) == [.unsent, .open])
+    }
+
+    @MainActor @Test func `U5 the question before joining has the invitation's label, role and inviter, not verified`()
+        async throws
+    {
+        let (ann, bob) = (try phone("ann"), try phone("bob"))
+        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
+        let link = try #require(try await ann.store.invite(to: home, as: .reader, label: "Groceries").link)
+        func question(of space: Space? = nil, _ check: InvitationCheck?) -> JoinQuestion {
+            JoinQuestion(account: "bob@example.org", space: space, check: check)
+        }
+        #expect(try await bob.model.preview(of: link) == .notValid)
+        try await ann.sync()
+        let open = try await bob.model.preview(of: link)
+        let text = question(open).invitation
+        for part in ["Ann (not verified)", "“Groceries”", "can read its items", "7 days"] {
+            #expect(text.contains(part))
+        }
+        #expect(try await SyncStatusModel().preview(of: link) == .unknown)
+        #expect(Set([nil, open, .notValid, .unknown].map { question($0).invitation }).count == 4)
+        // A person who was removed may not know it.
+        let mine = space(.writer)
+        #expect(!question(of: mine, .notValid).mayJoin && !question(of: mine, nil).mayJoin)
+        #expect(
+            question(of: mine, open).isAnswered(by: "Bob")
+                && question(of: mine, open).message.contains("already a member"))
     }
 
     @MainActor @Test func `U5 the list of members and the badge follow the engine`() async throws {
@@ -203,6 +233,8 @@ private final class ListPhone: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }
+
+    @MainActor var model: SyncStatusModel { SyncStatusModel(engine, store: store) }
 
     func sync() async throws { _ = try await engine.syncOnce() }
 

@@ -6,7 +6,8 @@ import OptimistWire
 /// Why the server does not accept a row for now. The row stays pending, and the engine sends it again.
 public struct DeferralReason: Sendable, Hashable {
     /// The server's code, such as `schemaTooNew`, or the device's: `blocked`, `lifeUnknown`, `groupFailed`, `held`,
-    /// `invalidID`, `parentUnknown`, `restarted` or `unknownSpace`. An open set: a server may send codes that this version does not know.
+    /// `invalidID`, `parentUnknown`, `restarted`, `unknownSpace` or `unsentRows`. An open set: a server may send codes
+    /// that this version does not know.
     public let code: String
     /// The column at fault, if any.
     public let column: String?
@@ -36,6 +37,7 @@ public struct DeferralReason: Sendable, Hashable {
         case "held": "The server refuses every request that contains this row."
         case "restarted": "The server has restarted. The device first compares its data with the server's."
         case "unknownSpace": "The row names a space that this person does not use."
+        case "unsentRows": "The person leaves the space as soon as its other rows are sent."
         case "parentUnknown": "The device does not have the row that this one belongs to."
         case "invitationInvalid": "The invitation is not valid, or the server does not have it yet."
         case "accountNotFound", "accessEnded": "The server does not let this person write in the space."

@@ -32,6 +32,7 @@ public final class Store: Sendable {
     let changes = ChangeSignal()
     /// Sent after every commit that leaves a row to send.
     let writes = ChangeSignal()
+    let ends = SpaceEnds()
     let capture: CaptureContext
     private let worker: DatabaseWorker
     private let writtenRows: WrittenRows
@@ -76,7 +77,7 @@ public final class Store: Sendable {
         logger: Logger = Logger(label: "optimist.store"), migrate: (inout DatabaseMigrator) -> Void
     ) throws {
         try Self.requireTables(of: rowValidation, among: synced)
-        let synced = SpaceTables.added(to: synced)
+        let synced = Self.withSpaces(synced)
         var migrator = DatabaseMigrator()
         migrate(&migrator)
         let file = StoreFile(url: url, configuration: configuration ?? Configuration())

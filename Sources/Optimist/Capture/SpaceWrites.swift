@@ -14,6 +14,8 @@ struct SpaceWrites: Equatable, Sendable {
     }
 
     private(set) var anchors: Set<Anchor> = []
+    /// The root rows that were changed or deleted, with their spaces before.
+    private(set) var roots: [RowRef: DatabaseValue] = [:]
     /// Whether a root row names a space.
     private(set) var namesSpace = false
     /// The rows whose anchor changed.
@@ -23,17 +25,22 @@ struct SpaceWrites: Equatable, Sendable {
     /// The member rows that were owners before the transaction changed or deleted them.
     private(set) var formerOwners: Set<RowRef> = []
 
-    var isEmpty: Bool { anchors.isEmpty && rows.isEmpty && moved.isEmpty }
+    var isEmpty: Bool { anchors.isEmpty && roots.isEmpty && rows.isEmpty && moved.isEmpty }
 
     fileprivate mutating func note(_ row: WrittenRow, in table: SharedTables.Table) {
         let present = row.value(at: table.place)?.databaseValue
         let former = row.former(at: table.place)?.databaseValue
-        // Null is the person's own account.
-        for value in [present, former].compactMap(\.self) where !value.isNull {
-            anchors.insert(Anchor(table: row.table, value: value))
-            namesSpace = namesSpace || table.isRoot
-        }
         let ref = RowRef(table: row.table, id: ValueView(row.id).databaseValue)
+        var values = [present, former]
+        if table.isRoot, let former {
+            if roots[ref] == nil { roots[ref] = former }
+            values = present == former ? [] : [present]
+        }
+        // Null is the person's own account.
+        for value in values.compactMap(\.self) where !value.isNull {
+            anchors.insert(Anchor(table: row.table, value: value))
+        }
+        namesSpace = namesSpace || table.isRoot && [present, former].contains { $0?.isNull == false }
         if let present, let former, present != former { moved.insert(ref) }
         if table.isLookedAt { rows.insert(ref) }
         if let place = table.rolePlace, row.former(at: place)?.databaseValue == SpaceRole.owner.databaseValue {

@@ -34,6 +34,10 @@ struct PromptRemote: Remote {
         try await dependencies.promptly { try await remote.changedSpaces(since: cursors) }
     }
 
+    func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        try await dependencies.promptly { try await remote.preview(of: link) }
+    }
+
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try await dependencies.promptly { try await remote.snapshot(request) }
     }

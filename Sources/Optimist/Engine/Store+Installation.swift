@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import OptimistCore
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension Store {
     /// Gives a new device id to a file from another installation, such as a backup or a copy on a second device, so
@@ -25,12 +25,17 @@ extension Store {
         return isCopy
     }
 
-    /// A push without rows, which the server refuses if it has already seen a later push. Nil if nothing depends on
-    /// that: no table has counters, or the server has confirmed the file.
-    func rewindCheck() async throws -> RemotePush? {
-        if capture.launchOrigin == nil { return nil }
+    /// Pushes without rows, which the server refuses if it has already seen a later push in any of the file's accounts.
+    /// Empty if nothing depends on that: no table has counters, or the server has confirmed the file.
+    func rewindChecks() async throws -> [RemotePush] {
+        if capture.launchOrigin == nil { return [] }
         return try await read { db in
-            RemotePush(number: try Meta.int(.push, in: db) ?? 0, device: try DeviceIdentity.current(in: db), rows: [])
+            let check = RemotePush(
+                number: try Meta.int(.push, in: db) ?? 0, device: try DeviceIdentity.current(in: db), rows: [])
+            let spaces = try Scope.numbers(in: db).compactMap { try Scope.fetch($0, in: db).space }
+            // Each push also names the person's own account.
+            let parts = spaces.parts(of: RowSync.Limit.accountsInSet - 1)
+            return parts.isEmpty ? [check] : parts.map { check.naming($0) }
         }
     }
 
@@ -45,6 +50,20 @@ extension Store {
     func renewDeviceID() async throws {
         try await apply { db in try DeviceIdentity.renew(in: db, makeID: self.dependencies.makeID) }
         countUnderOwnID()
+    }
+}
+
+extension RemotePush {
+    fileprivate func naming(_ spaces: [String]) -> RemotePush {
+        var push = self
+        push.spaces = spaces
+        return push
+    }
+}
+
+extension [String] {
+    fileprivate func parts(of size: Int) -> [[String]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
 }
 

@@ -43,17 +43,19 @@ extension SyncEngine {
     /// If this launch counts under its own id, asks whether the file was restored from an older copy. Without an
     /// answer, the launch keeps its own id until it exits, and its counts are sent.
     private func checkForRewind() async throws {
-        // Avoids a needless connection. `rewindCheck` decides, because connecting may lead to a new device id.
+        // Avoids a needless connection. `rewindChecks` decides, because connecting may lead to a new device id.
         guard asksForRewind, store.capture.launchOrigin != nil else { return }
         _ = try await connected()
-        guard let check = try await store.rewindCheck() else { return }
-        let roundTrip = RoundTrip(dependencies)
+        let checks = try await store.rewindChecks()
+        if checks.isEmpty { return }
         do {
-            let answer = try await remote.push(check)
-            try Task.checkCancellation()
-            let duration = roundTrip()
+            for check in checks {
+                let roundTrip = RoundTrip(dependencies)
+                let answer = try await remote.push(check)
+                try Task.checkCancellation()
+                try await store.correctClock(by: answer.serverTime, roundTrip: roundTrip())
+            }
             store.countUnderOwnID()
-            try await store.correctClock(by: answer.serverTime, roundTrip: duration)
         } catch RemoteFailure.refused, RemoteFailure.tooLarge, RemoteFailure.forbidden, RemoteFailure.protocolError {
             asksForRewind = false
         }

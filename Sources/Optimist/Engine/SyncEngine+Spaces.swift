@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Logging
+@_spi(Internals) import OptimistWire
 
 /// Receives the person's spaces, after the person's own account.
 extension SyncEngine {
@@ -32,8 +33,18 @@ extension SyncEngine {
             spaces.compactMap { space in space.cursor.map { (space.id, $0) } }, uniquingKeysWith: { $1 })
         if cursors.isEmpty { return SpacePlan(spaces, changed: []) }
         let answer = try await remote.changedSpaces(since: cursors)
-        for space in spaces { if let end = answer.ended[space.id] { try await leave(space.scope, space.id, end) } }
-        return SpacePlan(spaces.filter { answer.ended[$0.id] == nil }, changed: answer.changed)
+        var present: [SpacePlan.Space] = []
+        for space in spaces {
+            if let end = answer.end(of: space.id, at: space.cursor) {
+                try await leave(space.scope, space.id, end)
+            } else if answer.missing.contains(space.id), try await store.isLeaving(space.scope) {
+                // The server will never confirm it.
+                try await leave(space.scope, space.id, EndedAccess(.left))
+            } else {
+                present.append(space)
+            }
+        }
+        return SpacePlan(present, changed: answer.changed)
     }
 
     private func nextSteps(_ account: RemoteAccount) async throws -> SpacePlan.Steps? {
@@ -124,5 +135,15 @@ extension SyncEngine {
         logger.info("sync.space.ended", metadata: ["reason": "\(end.reason)"])
         pulls.spaces?.drop(scope)
         try await store.leaveScope(scope, of: space, end)
+    }
+}
+
+extension ChangedSpaces {
+    /// The end of the access to a space that was received up to a cursor. Nil if there is none, or if the remote may have
+    /// lost the space when it was restored.
+    func end(of space: String, at cursor: String?) -> EndedAccess? {
+        if let end = ended[space] { return end }
+        guard missing.contains(space), let epoch, cursor.flatMap({ SyncState($0)?.epoch }) == epoch else { return nil }
+        return EndedAccess(.deleted)
     }
 }

@@ -87,6 +87,10 @@ struct Opening {
         for layout in layouts { try newCounters.begin(in: layout) }
         let present = try EngineSchema.definitions(in: db)
         for layout in layouts { try EngineSchema.createStateView(of: layout, in: db, beside: present) }
+        if sharesRows {
+            let query = UnsentView.query(of: layouts)
+            try EngineSchema.createView(UnsentView.name, in: db, beside: present, as: query)
+        }
         for (name, query) in sharesRows ? SpaceTables.views.sorted(by: { $0.key < $1.key }) : [] {
             try EngineSchema.createView(name, in: db, beside: present, as: query)
         }

@@ -29,7 +29,8 @@ struct LaterOwners {
         let refs = Set(unit.map(\.entry.ref))
         for unsent in unit where unsent.entry.isAlive {
             for owner in owners(of: unsent) where try !refs.contains(owner) && isToCome(owner) {
-                try hold(unsent.entry, until: owner)
+                _ = try entries.hold(unsent.entry, until: owner, tables, at: now)
+                heldCount += 1
                 return true
             }
         }
@@ -46,20 +47,6 @@ struct LaterOwners {
         let isToCome = try entries.entry(owner).map { $0.generation > 1 && $0.isToBegin } ?? false
         isUnsent[owner] = isToCome
         return isToCome
-    }
-
-    /// Postpones the row until the owner is settled, or for a pause in case no answer settles it.
-    private mutating func hold(_ entry: RowEntry, until owner: RowRef) throws {
-        var held = entry
-        let due = max(
-            now + PushResults.retryPause(after: entry.local?.retries ?? 0), try entries.entry(owner)?.local?.due ?? 0)
-        let name = tables[owner.table].flatMap { table in
-            table.layout.idForm.wire(owner.id).map { "\(table.layout.name):\($0)" }
-        }
-        held.local?.wait(until: min(due, now + PushResults.longestPauseMilliseconds), for: name)
-        held.local?.countRetry()
-        try entries.save(held)
-        heldCount += 1
     }
 }
 

@@ -35,7 +35,8 @@ struct PushResults {
         self.door = door
         missed = try MissedRows(layouts, db, at: milliseconds)
         let parked = ParkedRows(db)
-        self.verdicts = try zip(batch.sent, verdicts).map { sent, verdict in
+        let settled = try HiddenRows(batch: batch, tables: door.tables).settled(verdicts)
+        self.verdicts = try zip(batch.sent, settled).map { sent, verdict in
             let verdict = verdict.tellingUnread(of: door.ownDevices)
             if verdict.refusal?.code == "invitationInvalid", Self.isEarly(sent, at: corrected) {
                 return .retry(after: nil, DeferralReason("invitationInvalid"))

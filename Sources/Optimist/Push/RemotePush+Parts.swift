@@ -23,6 +23,7 @@ extension RemotePush.Verdict {
         switch self {
         case .retry(_, let reason): reason
         case .lifeUnknown: DeferralReason("lifeUnknown")
+        case .leaves: DeferralReason("behind")
         case .accepted, .merged, .mergedInto, .gone, .rejected, .blocked, .groupFailed: nil
         }
     }
@@ -35,7 +36,7 @@ extension RemotePush.Verdict {
 
     var isFinal: Bool {
         switch self {
-        case .retry, .lifeUnknown, .blocked, .groupFailed: false
+        case .retry, .lifeUnknown, .blocked, .leaves, .groupFailed: false
         case .accepted, .merged, .mergedInto, .gone, .rejected: true
         }
     }

@@ -55,15 +55,16 @@ extension Store {
             let tables = AppTables(self.layouts, db)
             var reading = UnitReading(entries: try RowEntryTable(db), tables: tables, now: now)
             var owners = LaterOwners(try RowEntryTable(db), tables, now: now)
+            var departures = Departures(try RowEntryTable(db), tables, now: now)
             var assembly = PushAssembly(device: try DeviceIdentity.current(in: db), limit: limit)
             // Units that must wait are postponed, and do not hold up the units behind them.
             while assembly.rows.isEmpty {
                 let units = try sendable.next(limit: limit.rows)
                 // Limits the postponements of one transaction.
-                if units.isEmpty || owners.heldCount >= UnitScan.maxRows { break }
+                if units.isEmpty || owners.heldCount + departures.heldCount >= UnitScan.maxRows { break }
                 for unit in units {
                     let unsent = try reading.unsent(unit)
-                    if try owners.holdUp(unsent) { continue }
+                    if try owners.holdUp(unsent) || departures.holdUp(unsent) { continue }
                     // Moved rows take others along, which may be in further units.
                     let isMove = unsent.contains { $0.source != nil }
                     if isMove, !assembly.rows.isEmpty { break }

@@ -12,8 +12,8 @@ public struct EndedAccess: Sendable, Hashable {
         public static let removed = Self("removed")
         /// The person left.
         public static let left = Self("left")
-        /// The server did not let the person found or join the space.
-        static let refused = Self("refused")
+        /// The server did not let the person create or join the space.
+        public static let refused = Self("refused")
         /// The space was deleted.
         public static let deleted = Self("deleted")
     }

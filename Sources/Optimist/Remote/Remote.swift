@@ -66,6 +66,13 @@ public protocol Remote: Sendable {
     /// - Throws: ``RemoteFailure``, or `CancellationError`.
     func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces
 
+    /// Returns the contents of an invitation, for a person who may be signed out and is not a member.
+    ///
+    /// - Returns: Nil if the link does not admit anyone.
+    /// - Throws: ``RemoteFailure``, or `CancellationError`. The default implementation throws
+    ///   ``RemoteFailure/refused(_:)``.
+    func preview(of link: InvitationLink) async throws -> InvitationPreview?
+
     /// Returns a part of the current rows of a table, without deleted rows. A device starts with snapshots if it is
     /// empty or if its cursor is too old.
     ///
@@ -100,6 +107,10 @@ extension Remote {
 
     public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
         ChangedSpaces(changed: Set(cursors.keys))
+    }
+
+    public func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        throw RemoteFailure.refused("The remote does not preview invitations.")
     }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {

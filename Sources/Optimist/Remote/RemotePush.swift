@@ -15,6 +15,9 @@ public struct RemotePush: Sendable, Hashable {
     /// The ids under which the device counts or has counted. The answer contains each id's share of the sums. Default:
     /// none, if no table has counters.
     public var origins: [String]
+    /// The lower-case UUIDs of spaces where the number counts, for a push without rows. The number then also counts in
+    /// the person's own account. Default: none.
+    public var spaces: [String] = []
     /// The age of the oldest pending row in whole seconds, for the server's operator. Default: nil, not reported.
     public var oldestPendingSeconds: Int64?
 

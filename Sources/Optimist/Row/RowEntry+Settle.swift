@@ -66,7 +66,7 @@ extension RowEntry {
             return outcome
         case .blocked, .groupFailed: takeBackSent(sent)
         case .lifeUnknown: if hasOutlivedItsEnd, generation == sent.generation { goOnForgotten(in: layout) }
-        case .retry: break
+        case .retry, .leaves: break
         }
         return Outcome()
     }

@@ -32,15 +32,6 @@ struct RowPlace: Equatable, Sendable {
         var clock: WriteClock?
     }
 
-    /// The end of the row's stay in a space.
-    struct Departure: Equatable, Sendable {
-        let space: Int
-        /// The tombstone's generation.
-        let generation: Int
-        /// The tombstone's transaction. Nil if a restored server has lost it.
-        var seq: Int64?
-    }
-
     /// Nil if the row is not in any space, as far as this device knows.
     private(set) var space: Int?
     private(set) var version = Version(generation: 0, firstLife: 0, seq: 0)
@@ -50,8 +41,6 @@ struct RowPlace: Equatable, Sendable {
     private(set) var isLost = false
     /// The parked versions, by space.
     private(set) var claims: [Int: Version] = [:]
-    /// By generation.
-    private(set) var departures: [Departure] = []
 
     var generation: Int { version.generation }
     var isAlive: Bool { version.isAlive }
@@ -87,8 +76,6 @@ extension RowPlace {
         case rejectMove
         /// The edits stay unsent until the next page.
         case wait
-        /// The server has lost the row. The entry marks all its values, or its deletion, as unsent.
-        case restore
     }
 
     enum Ending: Equatable, Sendable {
@@ -110,9 +97,8 @@ extension RowPlace {
             return told.isAlive ? become(told, in: space, .receive(continues: false)) : Outcome(step: .none)
         }
         if space == here { return receiveHere(told) }
-        noteMove(of: told, in: space)
-        guard isClaim(told, from: space) else { return Outcome(step: .none) }
-        if isAlive || isNoted || isRemnant(told, in: space) {
+        guard isClaim(told) else { return Outcome(step: .none) }
+        if isAlive || isNoted {
             claims[space] = told
             return Outcome(step: .park)
         }
@@ -132,36 +118,28 @@ extension RowPlace {
     }
 
     private mutating func depart(to destination: Destination, by tombstone: Version) -> Outcome {
-        if let space { add(Departure(space: space, generation: tombstone.generation, seq: tombstone.seq)) }
         guard let next = destination.space else { return become(tombstone, in: space, .end(.movedAway)) }
         let version = Version(generation: destination.generation, firstLife: tombstone.firstLife, seq: 0)
         return become(version, in: next, .rebase(destination))
-    }
-
-    mutating func add(_ departure: Departure) {
-        departures.removeAll { $0.space == departure.space && $0.generation == departure.generation }
-        departures.append(departure)
-        departures.sort { $0.generation < $1.generation }
     }
 
     /// - Returns: The step, and the parked version that is the row now.
     private mutating func become(_ version: Version, in space: Int?, _ step: Step) -> Outcome {
         (self.space, self.version, isNoted, isLost) = (space, version, false, false)
         let next = nextClaim
-        claims = claims.filter { $0.key != next && $0.key != space && isClaim($0.value, from: $0.key) }
+        claims = claims.filter { $0.key != next && $0.key != space && isClaim($0.value) }
         return Outcome(step: step, unparked: next)
     }
 
     /// The parked version in the row's space or, after the row's end, the latest living version.
     private var nextClaim: Int? {
         if isAlive { return space.flatMap { claims[$0]?.generation ?? 0 >= generation ? $0 : nil } }
-        let living = claims.filter { isClaim($1, from: $0) && !isRemnant($1, in: $0) }
+        let living = claims.filter { isClaim($0.value) }
         return living.max { ($0.value.generation, $1.key) < ($1.value.generation, $0.key) }?.key
     }
 
     /// Whether a version from another space is kept. If not, it is an earlier stay of this row.
-    private func isClaim(_ told: Version, from space: Int) -> Bool {
-        if isRemnant(told, in: space) { return true }
+    private func isClaim(_ told: Version) -> Bool {
         if !isAlive, !isNoted { return told.isAlive && told.generation >= generation - 1 }
         return told.isAlive ? told.generation >= generation : told.generation > generation
     }
@@ -212,7 +190,6 @@ extension RowPlace {
             let told = Version(generation: generation, firstLife: firstLife, seq: max(version.seq, seq))
             return become(told, in: space, .confirm)
         case .copied(let told, let tombstone):
-            add(Departure(space: sent.space, generation: tombstone.generation, seq: tombstone.seq))
             // A page may have reported a later return to the source.
             if claims[sent.space]?.generation ?? 0 < tombstone.generation { claims[sent.space] = nil }
             guard told.generation > generation else { return Outcome(step: .confirm) }
@@ -231,7 +208,7 @@ extension RowPlace {
     }
 }
 
-// MARK: - Losses
+// MARK: - Lost access
 
 extension RowPlace {
     /// The user has lost access to a space.
@@ -239,30 +216,7 @@ extension RowPlace {
     /// - Parameter target: The destination of the row's unsent move.
     mutating func endAccess(to ended: Int, movingTo target: Int?) -> Outcome {
         claims[ended] = nil
-        departures.removeAll { $0.space == ended }
         guard space == ended else { return Outcome(step: target == ended ? .rejectMove : .none) }
         return become(Version(generation: 0, firstLife: 0, seq: 0), in: nil, .end(.accessEnded))
-    }
-
-    /// The server was restored to an earlier state.
-    ///
-    /// If it lost departures, the row is again in the space that it left first, and its move is unsent.
-    ///
-    /// - Parameter common: The last transaction of each space that the server still has.
-    mutating func rewind(to common: [Int: Int64]) -> Outcome {
-        claims = claims.filter { $1.seq <= common[$0] ?? .max }
-        guard let here = space else { return Outcome(step: .none) }
-        let lost = departures.filter { $0.seq ?? 0 > common[$0.space] ?? .max }
-        guard !lost.isEmpty || version.seq > common[here] ?? .max else { return Outcome(step: .none) }
-        departures = departures.map { lost.contains($0) ? Departure(space: $0.space, generation: $0.generation) : $0 }
-        if let first = lost.first {
-            departures.removeAll { $0.space == first.space && $0.generation == first.generation }
-            add(Departure(space: here, generation: isAlive ? generation + 1 : generation))
-            space = first.space
-            version.generation = first.generation - 1
-        }
-        version.seq = min(version.seq, common[space ?? here] ?? .max)
-        isLost = true
-        return Outcome(step: .restore)
     }
 }

@@ -97,7 +97,7 @@ enum EngineSchema {
             as: "SELECT \(stateColumns(of: "\(layout.number)")) FROM \"\(layout.name)\" r")
     }
 
-    /// Replaces the views of single tables by empty ones for the app's migrations, because SQLite cannot alter tables
+    /// Replaces the views of the app's tables by empty ones for the app's migrations, because SQLite cannot alter tables
     /// while a view refers to a missing table. The app's own views can still refer to these views.
     static func emptyStateViews(in db: Database) throws {
         let present = try definitions(in: db)
@@ -105,6 +105,9 @@ enum EngineSchema {
             try createView(
                 name, in: db, beside: present,
                 as: "SELECT NULL AS id, NULL AS state, NULL AS blockedBy, NULL AS isEchoed WHERE 0")
+        }
+        if present[UnsentView.name] != nil {
+            try createView(UnsentView.name, in: db, beside: present, as: UnsentView.empty)
         }
     }
 

@@ -23,8 +23,27 @@ public struct Space: Codable, Sendable, Hashable, Identifiable, FetchableRecord,
     /// Whether the server has admitted this person. The person's rows in the space wait until then.
     public let isJoined: Bool
 
+    /// Whether the person has left. The rows stay until the server has confirmed it, and the device first sends the
+    /// unsent rows of the space.
+    public let isLeaving: Bool
+    /// The number of rows of the space that the server has not accepted yet, with member rows and invitations.
+    public let pending: Int
+
     /// Whether this person may write rows of the app in the space, as far as the device knows.
     public var mayWrite: Bool { role?.mayWrite ?? !isJoined }
+
+    /// The person's way into the space and out of it.
+    public var phase: Phase { isLeaving ? .leaving : isJoined ? .joined : .joining }
+
+    /// A closed set, so that an app can show one symbol for each. See ``Store/spaceEnds()`` for what follows.
+    public enum Phase: String, Sendable, Hashable, CaseIterable {
+        /// The server has not admitted the person yet.
+        case joining
+        /// The person is a member.
+        case joined
+        /// The person has left, and the server has not confirmed it yet.
+        case leaving
+    }
 }
 
 /// A member of a space. Read from the view `optimist_members`.

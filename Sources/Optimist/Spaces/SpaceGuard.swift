@@ -49,6 +49,12 @@ struct SpaceGuard {
             else { continue }
             try requireWriter(in: scope, table.layout.name)
         }
+        for (ref, former) in writes.roots {
+            guard let table = tables[ref.table], !SpaceTables.contain(table.layout.name),
+                let scope = try place(of: ref, former, in: table.layout)
+            else { continue }
+            try requireWriter(in: scope, table.layout.name)
+        }
         for ref in writes.rows {
             guard let table = tables[ref.table] else { continue }
             if SpaceTables.contain(table.layout.name) {
@@ -70,6 +76,15 @@ struct SpaceGuard {
                 "\(layout.name).\(anchor.name) names a space that this person does not use. Nothing was written.")
         case .unknown: return nil
         }
+    }
+
+    /// Where a root row was before the transaction. Its column may still name a space that the row has left, until the
+    /// next page of its present space. Nil: in the personal account.
+    private mutating func place(of ref: RowRef, _ former: DatabaseValue, in layout: TableLayout) throws -> Scope? {
+        guard let entry = try entries.entry(ref), entry.isPlaced else {
+            return former.isNull ? nil : try scope(at: former, in: layout)
+        }
+        return entry.remote.scope == Scope.personal ? nil : try homes.scope(entry.remote.scope)
     }
 
     // MARK: - Roles
@@ -111,9 +126,13 @@ struct SpaceGuard {
         else { return }
         if writes.formerOwners.contains(ref) { try requireAnOwner(in: scope) }
         if role == .owner { return }
-        let isOwn = table.layout.name == MemberRow.databaseTableName && table.layout.idForm.wire(ref.id) == scope.member
-        let changesRole = entry.isAlive && entry.isKnownToServer && entry.isEdited("role", in: table.layout)
-        if isOwn, !changesRole { return }
+        if table.layout.name == MemberRow.databaseTableName {
+            let isOwn = table.layout.idForm.wire(ref.id) == scope.member
+            let changesRole = entry.isAlive && entry.isKnownToServer && entry.isEdited("role", in: table.layout)
+            if isOwn, !changesRole { return }
+            // A person who opens a link joins with another row, and may take it back.
+            if !entry.isKnownToServer, values?["ticket"]?.string != nil || !entry.isAlive { return }
+        }
         throw OptimistError(
             .notOwner, "Only an owner of the space may change its members and invitations. Nothing was written.")
     }
@@ -132,7 +151,7 @@ struct SpaceGuard {
 
     private mutating func checkReferences(_ ref: RowRef, in table: AppTable) throws {
         guard let values = try table.values(ref.id), let rule = table.layout.rules.space else { return }
-        let home = try homes.target(of: values, in: table.layout)
+        let home = try homes.home(of: ref)
         for column in table.layout.columns where column.name != rule.column {
             guard let owner = tables.owner(by: column, values[column.name]),
                 tables[owner.table]?.layout.rules.space != nil

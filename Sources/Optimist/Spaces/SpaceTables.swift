@@ -38,20 +38,29 @@ enum SpaceTables {
         );
         """
 
+    /// Members without those who are about to join. If a member opens a link again, the second row has a ticket until
+    /// the server answers.
+    private static func isMember(_ row: String) -> String { "(\(row).ticket IS NULL OR \(row).id IS o.member)" }
+
     /// The queries of the views that apps read.
     static let views = [
         Space.databaseTableName: """
         SELECT s.id AS id, s.name AS name, m.role AS role, o.member AS member,
-        (SELECT count(*) FROM optimist_member x WHERE x.space = s.id) AS memberCount,
+        (SELECT count(*) FROM optimist_member x WHERE x.space = s.id AND \(isMember("x"))) AS memberCount,
         EXISTS (SELECT 1 FROM optimist_remote r
-        WHERE r.tbl = \(members) AND r.id = o.member AND r.generation & 1) AS isJoined
+        WHERE r.tbl = \(members) AND r.id = o.member AND r.generation & 1) AS isJoined,
+        EXISTS (SELECT 1 FROM optimist_edit e
+        WHERE e.tbl = \(members) AND e.id = o.member AND e.generation & 1 = 0) AS isLeaving,
+        coalesce(u.pending, 0) AS pending
         FROM optimist_space s LEFT JOIN optimist_scope o ON o.space = s.id
         LEFT JOIN optimist_member m ON m.id = o.member
+        LEFT JOIN (SELECT space, count(*) AS pending FROM \(UnsentView.name) GROUP BY space) u
+        ON u.space = lower(hex(s.id))
         """,
         SpaceMember.databaseTableName: """
         SELECT m.id AS id, m.space AS space, m.name AS name, m.role AS role, m.id IS o.member AS isMe,
         t.state AS state FROM optimist_member m LEFT JOIN optimist_scope o ON o.space = m.space
-        LEFT JOIN optimist_state_optimist_member t ON t.id = m.id
+        LEFT JOIN optimist_state_optimist_member t ON t.id = m.id WHERE \(isMember("m"))
         """,
         SpaceInvitation.databaseTableName: """
         SELECT i.id AS id, i.space AS space, i.role AS role, i.label AS label, i.endsAt AS endsAt,

@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
@@ -8,16 +9,43 @@ extension Store {
     /// the scope no longer belongs to the space.
     ///
     /// Does not ask the app as for a mass removal, because the person may no longer keep the rows. The person's row of
-    /// the space is deleted as if by the user, so that the person's other devices and the server learn of it.
+    /// the space is deleted as if by the user, so that the person's other devices and the server learn of it. But if the
+    /// person has accepted another link meanwhile, the device joins again.
     func leaveScope(_ number: Int64, of space: String, _ end: EndedAccess) async throws {
         let now = milliseconds
         try await apply { db in
             let scope = try Scope.fetch(number, in: db)
             guard scope.space == space, let id = UUIDForm.bytes.stored(space) else { return }
-            try self.purge(scope, end, in: db, at: now)
+            let next = try Self.nextMember(in: scope, db)
+            try self.purge(scope, end, keeping: next, in: db, at: now)
+            if next != nil { return }
             self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
             try db.execute(sql: "DELETE FROM optimist_space WHERE id = ?", arguments: [id])
         }
+    }
+
+    /// Whether the user has left the space, and the server has not confirmed it.
+    func isLeaving(_ scope: Int64) async throws -> Bool {
+        try await read { db in
+            let sql = """
+                SELECT EXISTS (SELECT 1 FROM optimist_scope o JOIN optimist_edit e ON e.id = o.member
+                WHERE o.number = ? AND e.tbl = \(SpaceTables.members) AND e.generation & 1 = 0)
+                """
+            return try Bool.fetchOne(db, sql: sql, arguments: [scope]) ?? false
+        }
+    }
+
+    /// The unsent member row of a person who joins again.
+    private static func nextMember(in scope: Scope, _ db: Database) throws -> DatabaseValue? {
+        try DatabaseValue.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT m.id FROM optimist_member m JOIN optimist_edit e ON e.id = m.id AND e.tbl = \(SpaceTables.members)
+                    WHERE m.space = ? AND m.ticket IS NOT NULL AND m.id IS NOT ?
+                    """),
+            arguments: [
+                scope.space.flatMap(UUIDForm.bytes.stored), scope.member.flatMap(UUIDForm.bytes.stored),
+            ])
     }
 
     /// Removes the rows of a space that the server does not let the person found or join. The refused rows of the space
@@ -35,11 +63,18 @@ extension Store {
         for number in refused { try purge(try Scope.fetch(number, in: db), EndedAccess(.refused), in: db, at: now) }
     }
 
-    private func purge(_ scope: Scope, _ end: EndedAccess, in db: Database, at now: Int64) throws {
+    /// - Parameter next: A member row to keep, in a new scope of the space.
+    private func purge(
+        _ scope: Scope, _ end: EndedAccess, keeping next: DatabaseValue? = nil, in db: Database, at now: Int64
+    ) throws {
+        let id = scope.space.flatMap(UUIDForm.bytes.stored)
+        let name = try String.fetchOne(db, sql: "SELECT name FROM optimist_space WHERE id = ?", arguments: [id])
         var purge = SpacePurge(
             scope, try Door(layouts, db, at: now), layouts, device: try DeviceIdentity.current(in: db))
-        try purge.run(end)
+        let unsent = try purge.run(end, keeping: next)
         try PageApplication(layouts, db, at: now, PageContext(hasMore: true)).releaseClaims()
+        guard let space = scope.space.flatMap(UUID.init) else { return }
+        ends.send(SpaceEnd(space: space, name: name, reason: end.reason, unsent: unsent), after: db)
     }
 }
 
@@ -60,10 +95,17 @@ private struct SpacePurge {
 
     private var db: Database { door.db }
 
-    mutating func run(_ end: EndedAccess) throws {
-        let (unsent, moved) = try unsentRows()
+    /// - Parameter next: A member row that stays.
+    /// - Returns: The number of the app's rows with unsent edits.
+    mutating func run(_ end: EndedAccess, keeping next: DatabaseValue?) throws -> Int {
+        let joining = try next.flatMap(memberRow)
+        if var entry = joining {
+            entry.remote.hear(in: Scope.personal)
+            try door.entries.save(entry)
+        }
+        let (unsent, moved) = try unsentRows(without: joining?.ref)
         let refusal = RemotePush.Refusal(code: "accessRevoked", message: end.message)
-        try reject(unsent, refusal)
+        let rejected = try reject(unsent, refusal)
         for var entry in unsent {
             // Rows that were never sent are in no scope yet.
             entry.remote.hear(in: scope.number)
@@ -81,6 +123,25 @@ private struct SpacePurge {
             }
         }
         try forget()
+        if let joining { try begin(with: joining) }
+        return rejected + moved.count
+    }
+
+    private func memberRow(_ id: DatabaseValue) throws -> RowEntry? {
+        try layouts.first { $0.name == MemberRow.databaseTableName }.flatMap { layout in
+            try door.entries.entry(RowRef(table: layout.number, id: id))
+        }
+    }
+
+    /// Begins a new scope of the space. If the member row was sent already, it is in that scope.
+    private mutating func begin(with member: RowEntry) throws {
+        try db.execute(
+            sql: "INSERT INTO optimist_scope(space, member) VALUES (?, ?)",
+            arguments: [scope.space.flatMap(UUIDForm.bytes.stored), member.ref.id])
+        if !member.isPlaced { return }
+        var placed = member
+        placed.remote.hear(in: db.lastInsertedRowID)
+        try door.entries.save(placed)
     }
 
     private func forget() throws {
@@ -114,10 +175,10 @@ private struct SpacePurge {
     // MARK: - Unsent edits
 
     /// The unsent rows of the space, and the rows of other scopes that the user has moved below a row of the space.
-    private func unsentRows() throws -> (inside: [RowEntry], moved: [RowEntry]) {
+    private func unsentRows(without kept: RowRef?) throws -> (inside: [RowEntry], moved: [RowEntry]) {
         var rows: (inside: [RowEntry], moved: [RowEntry]) = ([], [])
         for ref in try RowEntryTable.unsent(db) where layouts.contains(where: { $0.number == ref.table }) {
-            guard let entry = try door.entries.entry(ref) else { continue }
+            guard ref != kept, let entry = try door.entries.entry(ref) else { continue }
             if try isInside(ref) {
                 rows.inside.append(entry)
             } else if try isMoved(entry) {
@@ -159,7 +220,10 @@ private struct SpacePurge {
     }
 
     /// Keeps the user's values in one rejection for each root row. The engine's own rows are not kept.
-    private func reject(_ unsent: [RowEntry], _ refusal: RemotePush.Refusal) throws {
+    ///
+    /// - Returns: The number of rows that are kept.
+    private func reject(_ unsent: [RowEntry], _ refusal: RemotePush.Refusal) throws -> Int {
+        var count = 0
         var bundles: [RowRef: Int64] = [:]
         for entry in unsent {
             guard let table = door.tables[entry.ref.table], !SpaceTables.contain(table.layout.name),
@@ -170,7 +234,9 @@ private struct SpacePurge {
                 entry.ref, taken.kind, refusal, mine: taken.mine, server: taken.restored, at: door.milliseconds,
                 bundle: bundles[root])
             if bundles[root] == nil { bundles[root] = number }
+            count += 1
         }
+        return count
     }
 
     /// Undoes the references of a row in another scope to rows of the space.

@@ -64,9 +64,10 @@ extension Store {
 
     /// Joins a space by a link. The server admits the person when the device is online.
     ///
-    /// A second call for a space that the person uses changes nothing. If the server refuses the link, both rows become
-    /// a ``Rejection``. A link that the server does not know may still be on its way from the device that made it, so
-    /// the device tries for a day.
+    /// A second call with the same link changes nothing. The server ignores the link of a person who is a member. So a
+    /// person who was removed can join again with a later link, even if this device has not heard of the removal yet.
+    /// If the server refuses the link, it becomes a ``Rejection``. A link that the server does not know may still be on
+    /// its way from the device that made it, so the device tries for a day.
     ///
     /// - Parameters:
     ///   - link: The link that the person opened.
@@ -78,19 +79,16 @@ extension Store {
         let own = dependencies.makeID()
         try requireSpaces()
         let (space, receipt) = try await writeWithReceipt(allOrNothing: true) { db in
-            let present = try MemberRow.fetchOne(
-                db,
-                sql: """
-                    SELECT m.* FROM optimist_member m JOIN optimist_scope o ON o.member = m.id AND o.space = m.space
-                    WHERE m.space = ?
-                    """, arguments: [link.space])
-            if present == nil || present?.ticket != nil {
-                if present?.ticket == link.secret.text { return try Self.space(link.space, db) }
-                try present?.delete(db)
-                try SpaceRow(id: link.space, name: nil).insert(db, onConflict: .ignore)
-                try MemberRow(id: own, space: link.space, name: member, ticket: link.secret.text).insert(db)
-                try Self.note(own, in: link.space, db)
-            }
+            let known = try Self.ownMember(of: link.space, db).flatMap { try MemberRow.fetchOne(db, key: ["id": $0]) }
+            let joining = try MemberRow.fetchOne(
+                db, sql: "SELECT * FROM optimist_member WHERE space = ? AND ticket IS NOT NULL",
+                arguments: [link.space])
+            if joining?.ticket == link.secret.text { return try Self.space(link.space, db) }
+            try joining?.delete(db)
+            try SpaceRow(id: link.space, name: nil).insert(db, onConflict: .ignore)
+            try MemberRow(id: own, space: link.space, name: member, ticket: link.secret.text).insert(db)
+            // The known member row may still be the person's.
+            if known == nil || known?.id == joining?.id { try Self.note(own, in: link.space, db) }
             return try Self.space(link.space, db)
         }
         return (space, receipt)
@@ -133,7 +131,8 @@ extension Store {
         try await writeSpaces { db in _ = try MemberRow.deleteOne(db, key: ["id": member]) }
     }
 
-    /// Leaves a space. The rows of the space disappear from this device when the server has confirmed it.
+    /// Leaves a space. The device first sends the unsent rows of the space: see ``Space/pending``. The rows of the space
+    /// disappear from this device when the server has confirmed the departure: see ``spaceEnds()``.
     ///
     /// - Throws: As ``write(allOrNothing:_:)``, with code `lastOwner` if other members would have no owner.
     public func leave(_ space: Space.ID) async throws {

@@ -19,6 +19,11 @@ extension [TableLayout] {
 }
 
 extension Store {
+    /// The app's records, with the engine's own if the app shares a table.
+    static func withSpaces(_ synced: [any SyncedRecord.Type]) -> [any SyncedRecord.Type] {
+        SpaceTables.added(to: synced)
+    }
+
     /// Whether the app shares a table.
     var hasSpaces: Bool { layouts.includeSpaces }
 

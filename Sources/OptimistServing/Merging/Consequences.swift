@@ -230,8 +230,9 @@ extension Consequences {
         for (type, column, definition) in rows.references(to: Set(leaving.map(\.type))) {
             let named = leaving.filter { $0.type == definition.target }
             let found = try rows.holders(type, column, named.map(\.indexKey))
-            for key in named where found[key.indexKey]?.isEmpty == false {
-                if let cause = rows.rows[key]?.cause { blame(cause, .behind) }
+            for key in named {
+                guard let left = found[key.indexKey], !left.isEmpty, let cause = rows.rows[key]?.cause else { continue }
+                blame(cause, .leaves(left))
             }
         }
     }

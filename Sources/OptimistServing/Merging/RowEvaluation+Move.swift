@@ -82,6 +82,16 @@ extension RowStep {
 extension SetError {
     /// The device must receive the next page before it sends the row again.
     static let behind = SetError("behind", "The row or a row that it refers to is elsewhere. Pull, then send it again.")
+
+    /// Rows that refer to the row would stay behind. The device may not know them yet, or cannot show them. The sender
+    /// may read them, because it writes in their account.
+    static func leaves(_ rows: [RowKey]) -> SetError {
+        SetError(
+            "behind", "Rows that refer to the row would stay. Pull, then send the row again together with them.",
+            blockedBy: rows.prefix(maxNamed).map(\.description).sorted())
+    }
+
+    private static let maxNamed = 10
 }
 
 extension RowMemory {

@@ -4,7 +4,7 @@ import Foundation
 @_spi(Internals) public import OptimistWire
 
 /// The contents of an invitation that a link shows before its user joins.
-@_spi(Internals) public struct InvitationPreview: Hashable, Sendable {
+@_spi(Internals) public struct OpenInvitation: Hashable, Sendable {
     public var label: String
     public var role: Role
     /// The name of the member who invites. Nil: no longer a member.
@@ -27,7 +27,7 @@ import Foundation
     ///   - space: The id of the space.
     ///   - secret: The secret, in its wire form.
     /// - Throws: The store's error.
-    public func invitation(to space: String, secret: String) async throws -> InvitationPreview? {
+    public func invitation(to space: String, secret: String) async throws -> OpenInvitation? {
         guard hasSpaces, let account = SpaceAccount.id(ofSpace: space), let secret = InvitationSecret(secret) else {
             return nil
         }
@@ -37,7 +37,7 @@ import Foundation
             guard let found = opened.open[account], case .joining(let invitation) = found.access else { return nil }
             let inviter = try found.members().first { $0.person == invitation.inviter }
             let row = try inviter.flatMap { try found.rows(type: types.member, ids: [$0.memberID])[$0.memberID] }
-            return InvitationPreview(
+            return OpenInvitation(
                 label: invitation.label ?? "", role: invitation.role, inviter: row?.row.cells["name"]?.value.string,
                 daysLeft: Int((invitation.endsAt.timeIntervalSince(now) / 86_400).rounded(.up)))
         }

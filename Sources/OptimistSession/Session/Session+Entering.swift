@@ -60,6 +60,12 @@ extension Session {
                 body: body))
     }
 
+    /// Sends a request once, without an access token, to an endpoint that is open to everyone.
+    package func sendWithoutToken(_ request: SessionRequest) async throws -> SessionResponse {
+        let answer = try await ask(request)
+        return SessionResponse(head: answer.head, body: answer.body)
+    }
+
     /// Sends a request once, without an access token.
     func ask(_ asked: SessionRequest) async throws -> (head: HTTPResponse, body: [UInt8]) {
         let timeout = Duration.seconds(30)

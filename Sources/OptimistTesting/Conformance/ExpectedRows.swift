@@ -136,7 +136,7 @@ struct ExpectedRows {
         case .groupFailed:
             if rows[key] == nil { refused.insert(key) }
             return
-        case .retry, .lifeUnknown, .blocked, .mergedInto:
+        case .retry, .lifeUnknown, .blocked, .leaves, .mergedInto:
             throw ConformanceFinding(
                 .judgesEachRow, "It answered \(verdict.name) for \(key), which it could have applied.")
         }
@@ -275,6 +275,7 @@ extension RemotePush.Verdict {
         case .retry(_, let reason): "retry (\(reason?.code ?? "no reason"))"
         case .lifeUnknown: "lifeUnknown"
         case .blocked(let by): "blocked by \(by)"
+        case .leaves(let rows): "leaves \(rows.joined(separator: ", "))"
         case .groupFailed: "groupFailed"
         }
     }

@@ -22,11 +22,43 @@ struct JoinQuestion: Sendable, Hashable {
     let account: String?
     /// The space of the link, if the person uses it already.
     let space: Space?
+    /// The server's answer about the link. Nil until it arrives.
+    var check: InvitationCheck?
 
-    var mayJoin: Bool { space?.isJoined != true }
+    /// A member may join again, because this device may not have heard yet that the person was removed.
+    var mayJoin: Bool { !isMember || isOpen }
+
+    private var isMember: Bool { space?.isJoined == true }
+
+    private var isOpen: Bool { if case .open = check { true } else { false } }
+
+    /// The invitation in words. The server does not verify names.
+    var invitation: String {
+        switch check {
+        case nil: "The invitation is being read."
+        case .open(let preview): Self.text(of: preview)
+        case .notValid:
+            """
+            The link does not work: it was used or revoked, it has ended, or the inviter's device has not synced yet. \
+            If you join, this device tries for a day.
+            """
+        case .unknown:
+            "The invitation cannot be read now. If you join, the server decides as soon as this device is online."
+        }
+    }
+
+    private static func text(of preview: InvitationPreview) -> String {
+        let inviter = preview.inviter.map { "\($0) (not verified)" } ?? "A former member"
+        let right = preview.role.mayWrite ? "You can read and edit its items." : "You can read its items."
+        let days = preview.daysLeft == 1 ? "1 day" : "\(preview.daysLeft) days"
+        return "\(inviter) invites you to “\(preview.label)”. \(right) The link works for \(days)."
+    }
 
     var message: String {
-        guard mayJoin else { return "You are already a member of this space." }
+        if isMember {
+            return "You are already a member of this space."
+                + (mayJoin ? " Join again only if an owner has removed you." : "")
+        }
         guard let account else { return "You are signed out. You join with the account that you sign in with." }
         return "You join as \(account). The members see the name that you enter here."
     }

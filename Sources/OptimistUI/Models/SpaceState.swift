@@ -8,16 +8,23 @@ public enum SpaceState: Sendable, Hashable {
     case pending
     /// The person is a member.
     case member(SpaceRole)
+    /// The person has left, and the server has not confirmed it yet.
+    case leaving
 
     /// The state of a space.
     public init(_ space: Space) {
-        if space.isJoined, let role = space.role { self = .member(role) } else { self = .pending }
+        switch (space.phase, space.role) {
+        case (.leaving, _): self = .leaving
+        case (.joined, let role?): self = .member(role)
+        default: self = .pending
+        }
     }
 
     /// A short English label for display and assistive technologies. An app in other languages provides its own.
     public var label: String {
         switch self {
         case .pending: "Waiting for the server"
+        case .leaving: "Leaving"
         case .member(let role): role.label
         }
     }
@@ -26,6 +33,7 @@ public enum SpaceState: Sendable, Hashable {
     public var symbol: String {
         switch self {
         case .pending: "clock"
+        case .leaving: "rectangle.portrait.and.arrow.right"
         case .member(let role): role.mayWrite ? "person.2" : "eye"
         }
     }

@@ -56,6 +56,13 @@ public final class SyncStatusModel {
     /// is cancelled, or after 25 seconds.
     public func syncNow() async { outcome = try? await engine?.syncOnce() }
 
+    /// The contents of an invitation: see `SyncEngine.preview(of:)`. Unknown if the store did not open.
+    ///
+    /// - Throws: `CancellationError`.
+    public func preview(of link: InvitationLink) async throws -> InvitationCheck {
+        try await engine?.preview(of: link) ?? .unknown
+    }
+
     /// One line, such as `Offline, 3 pending, 1 refused`. English; an app in other languages derives its own from
     /// ``status``.
     public var summary: String { status.summary }

@@ -8,9 +8,10 @@
     extension View {
         /// Asks the user before joining a space, when the app is opened with the link of an invitation.
         ///
-        /// The question names the account and asks for the name that members see. The person joins only after agreeing.
-        /// Other URLs are ignored. English; an app in other languages uses `onOpenURL`, `InvitationLink` and
-        /// `Store.accept(_:as:)`.
+        /// The question shows the invitation's label, role and inviter, if the server can be reached. It names the
+        /// account and asks for the name that members see. The person joins only after agreeing.
+        /// Other URLs are ignored. English; an app in other languages uses `onOpenURL`, `InvitationLink`,
+        /// `SyncEngine.preview(of:)` and `Store.accept(_:as:)`.
         ///
         /// - Parameters:
         ///   - account: The name of the user's account, such as its e-mail address. Nil if the user is signed out.
@@ -41,6 +42,8 @@
         private var act = StoreActing()
         @LiveQuery<[Space]> private var spaces: [Space]
         @State private var name = ""
+        @State private var check: InvitationCheck?
+        @Environment(\.syncStatus) private var sync
         @Environment(\.dismiss) private var dismiss
 
         init(_ invitation: OpenedInvitation, as account: String?, joined: @escaping @MainActor (Space) -> Void) {
@@ -52,9 +55,10 @@
         }
 
         var body: some View {
-            let question = JoinQuestion(account: account, space: spaces.first)
+            let question = JoinQuestion(account: account, space: spaces.first, check: check)
             Form {
                 Text("Join a shared space?").font(.headline)
+                if question.mayJoin { Text(question.invitation) }
                 Text(question.message)
                 if question.mayJoin {
                     TextField("Your name", text: $name)
@@ -63,6 +67,7 @@
                 Button(question.mayJoin ? "Not now" : "Close", role: .cancel) { dismiss() }
                 if let failure = act.failure { Text(failure).font(.footnote) }
             }
+            .task { check = try? await sync?.preview(of: invitation.link) ?? .unknown }
         }
 
         private func join() {

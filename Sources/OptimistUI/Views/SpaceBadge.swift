@@ -6,8 +6,8 @@
     public import Optimist
     public import SwiftUI
 
-    /// A small symbol for this person's access to a space: the role, or a clock while the server has not admitted the
-    /// person. The view is empty if the person does not use the space.
+    /// A small symbol for this person's access to a space: the role, a clock while the server has not admitted the
+    /// person, or a door after the person has left. The view is empty if the person does not use the space.
     ///
     /// Assistive technologies read the access aloud.
     public struct SpaceBadge: View {

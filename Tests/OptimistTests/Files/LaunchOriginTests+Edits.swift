@@ -1,14 +1,35 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import GRDB
 import Optimist
-import OptimistWire
+@_spi(Internals) import OptimistWire
 import Testing
 
 @testable import Optimist
 
 /// Edits that the user undoes in a restored file, although the server may have them.
 extension LaunchOriginTests {
+    @Test func `L3 a launch asks about the person's account and all spaces, at most eight accounts in a request`()
+        async throws
+    {
+        try await begin()
+        try relaunch(phone)
+        let spaces = (0..<9).map { _ in UUID() }
+        try await phone.store.apply { db in
+            for space in spaces {
+                try db.execute(sql: "INSERT INTO optimist_scope(space) VALUES (?)", arguments: [space])
+            }
+        }
+        let checks = try await phone.store.rewindChecks()
+        #expect(checks.map(\.spaces.count) == [7, 2])
+        #expect(checks.flatMap(\.spaces) == spaces.map { $0.uuidString.lowercased() })
+        #expect(checks.allSatisfy { $0.number == 1 && $0.rows.isEmpty })
+        let calls = PushCall(checks[1], account: "a1", schemaVersion: 1).request.methodCalls
+        #expect(calls.map { $0.arguments["accountId"]?.string?.first } == ["a", "s", "s"])
+        #expect(calls.allSatisfy { $0.arguments.count == 1 })
+    }
+
     @Test(arguments: [true, false])
     func `L3 W3 undoing an edit in a restored file undoes it on the server`(isAsked: Bool)
         async throws

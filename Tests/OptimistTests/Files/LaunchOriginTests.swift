@@ -23,7 +23,7 @@ struct LaunchOriginTests {
 
     init() throws { phone = try Device([Photo.self], at: Self.present, migrate: Photo.migrate) }
 
-    private func relaunch(_ device: Device) throws { try device.open([Photo.self], migrate: Photo.migrate) }
+    func relaunch(_ device: Device) throws { try device.open([Photo.self], migrate: Photo.migrate) }
 
     private func count(_ added: Int, on device: Device) async throws {
         device.advance(60_000)
@@ -185,7 +185,7 @@ struct LaunchOriginTests {
         try relaunch(phone)
         let (backend, store) = (FakeBackend(), phone.store)
         backend.settings.withLock { $0.pushFailures = 2 }
-        try await sync(backend) { try await store.rewindCheck() == nil }
+        try await sync(backend) { try await store.rewindChecks().isEmpty }
         let device = try await store.read { try DeviceIdentity.current(in: $0) }
         let checks = backend.settings.withLock { $0.pushes }.filter(\.rows.isEmpty)
         #expect(checks == [RemotePush(number: 1, device: device, rows: [])])
@@ -212,7 +212,7 @@ struct LaunchOriginTests {
         try await begin()
         try relaunch(phone)
         try await count(3, on: phone)
-        _ = try await server.push(try #require(try await phone.store.rewindCheck()))
+        _ = try await server.push(try #require(try await phone.store.rewindChecks().first))
         phone.store.countUnderOwnID()
         let batch = try #require(try await phone.next())
         let verdicts = try await server.push(batch.push)

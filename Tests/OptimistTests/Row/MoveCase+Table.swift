@@ -82,11 +82,6 @@ extension MoveCase {
             said: "C: life 3", unsent: "edit M@20", shows: "M, in C"),
     ]
 
-    private static let left: [Event] =
-        here + [
-            .left(.a, to: .b, life: 3, seq: 8), .row(.b, "A", at: 10, life: 3, seq: 8),
-        ]
-
     private static let losses = [
         MoveCase(here, [[.edit]], .accessEnded(.a), said: "nothing", unsent: "nothing, rejection", shows: "nothing"),
         MoveCase(
@@ -97,23 +92,5 @@ extension MoveCase {
         MoveCase(
             here + [.row(.b, "D", at: 50, life: 3)], [[]], .accessEnded(.a), said: "B: D@50, life 3", unsent: "nothing",
             shows: "D, in B"),
-        MoveCase(
-            left, [[]], .restored, said: "A: life 1, lost", unsent: "edit A@10, move to B@15", shows: "A, in B"),
-        MoveCase(
-            left, [[.edit]], .restored, said: "A: life 1, lost", unsent: "edit M@20, move to B@15", shows: "M, in B"),
-        MoveCase(left, [[.delete]], .restored, said: "A: life 1, lost", unsent: "delete", shows: "nothing"),
-        MoveCase(
-            left + [.restored], [[]], .row(.a, "A", at: 10, seq: 9), said: "A: A@10", unsent: "move to B@15",
-            shows: "A, in B"),
-        MoveCase(
-            left + [.restored], [[]], .ended(.a, life: 2), said: "A: ended, life 2", unsent: "nothing, journal",
-            shows: "nothing"),
-        MoveCase(
-            left + [.restored, .ended(.a, life: 2)], [[]], .row(.b, "A", at: 10, life: 3),
-            said: "A: ended, life 2, claim B: A@10, life 3", unsent: "delete in B", shows: "nothing"),
-        MoveCase(
-            left + [.restored, .left(.a, to: .c, at: 30, life: 3), .row(.c, "A", at: 10, life: 3)], [[]],
-            .row(.b, "A", at: 10, life: 3), said: "C: A@10, life 3, claim B: A@10, life 3",
-            unsent: "copy from B to C", shows: "A, in C"),
     ]
 }

@@ -33,8 +33,6 @@ struct MoveCase: CustomTestStringConvertible, Sendable {
         case accepted, refused, behind
         case moved(from: Space, to: Space, at: Int, life: Int)
         case accessEnded(Space)
-        /// The server lost every transaction after the seventh.
-        case restored
         case assembly
     }
 
@@ -102,7 +100,7 @@ extension MoveCase {
 
     /// A device with one row, which is a list.
     struct Subject {
-        var device = MoveModel.Device(number: 0, spaces: [0, 1, 2], fault: nil, repairs: MoveModel.Repairs(), skew: 0)
+        var device = MoveModel.Device(number: 0, spaces: [0, 1, 2], fault: nil, skew: 0)
         var log = MoveModel.Log()
         var isAssembled = false
 
@@ -144,7 +142,6 @@ extension MoveCase {
             case .behind: answer(.behind)
             case .moved(_, let to, let time, let life): answer(.moved(tombstone(to, at: time, life: life, seq: 6)))
             case .accessEnded(let space): device.endAccess(to: space.rawValue, of: 0, &log)
-            case .restored: device.rewind(to: [7, 7, 7])
             case .assembly: isAssembled = true
             }
         }
@@ -194,7 +191,6 @@ extension MoveCase.Subject {
     private func place(_ space: Int, _ row: MoveModel.Device.LocalRow) -> String {
         var parts = [describe(row.place.version, row.values)]
         if row.place.isNoted { parts.append("sent") }
-        if row.place.isLost { parts.append("lost") }
         for (space, claim) in row.place.claims.sorted(by: { $0.key < $1.key }) {
             parts.append("claim \(name(space)): \(describe(claim, row.parked[space]?.values ?? MoveModel.Values()))")
         }
@@ -222,7 +218,7 @@ extension MoveCase.Subject {
                 parts.append("move to \(name(home.value))@\(home.time)")
             }
         }
-        for change in device.groups().joined() where change.isRepair || isAssembled {
+        for change in device.groups().joined() where isAssembled {
             let from = name(change.sent.space)
             let step = change.sent.destination.map { "copy from \(from) to \(name($0))" } ?? "delete in \(from)"
             parts.append(change.isWhole ? "\(step), with the whole row" : step)
@@ -247,7 +243,6 @@ extension MoveCase.Event: CustomStringConvertible {
         case .behind: return "answer: behind"
         case .moved(_, let to, let time, let life): return "answer: moved to \(to)@\(time), life \(life)"
         case .accessEnded(let space): return "access to \(space) ended"
-        case .restored: return "the server is restored"
         case .assembly: return "assembly"
         }
     }

@@ -37,33 +37,4 @@ struct MoveLawTests {
         }
         #expect(seed != nil)
     }
-
-    // MARK: - Restored servers
-
-    /// Devices with different knowledge of lost moves and deletions race, and neither side can see the whole history.
-    /// Fixtures/RowLaw.md has the counts.
-    private static let limits: Set<MoveModel.Difference> = [.pending, .twice, .shown, .dropped, .revived]
-
-    @Test func `after a restore at most one world in a hundred does not become whole`() {
-        let seeds = TestForm.of(short: 200, full: 500, soak: 3_000)
-        var differences: [MoveModel.Difference] = []
-        for seed in 0..<seeds {
-            var world = MoveModel.World(seed: seed, goesBack: true)
-            if let difference = world.run() { differences.append(difference) }
-        }
-        #expect(differences.count <= seeds / 100)
-        #expect(Set(differences).isSubset(of: Self.limits))
-    }
-
-    @Test(arguments: [
-        MoveModel.Repairs(joinsRemnants: false), MoveModel.Repairs(deletionsFollow: false),
-    ])
-    func `each repair makes a world whole that the other does not`(_ repairs: MoveModel.Repairs) {
-        let seed = (0..<200).first { seed in
-            var without = MoveModel.World(seed: seed, goesBack: true, repairs: repairs)
-            var with = MoveModel.World(seed: seed, goesBack: true)
-            return without.run() != nil && with.run() == nil
-        }
-        #expect(seed != nil)
-    }
 }

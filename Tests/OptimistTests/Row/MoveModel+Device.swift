@@ -39,13 +39,10 @@ extension MoveModel {
         let number: Int
         let spaces: [Int]
         let fault: Fault?
-        let repairs: Repairs
         /// The advance of the device's clock.
         let skew: Int
         var rows: [LocalRow?] = []
         var cursors: [Int: Int64] = [:]
-        /// The last transaction of each space whose pages are not complete.
-        var due: [Int: Int64] = [:]
         var inFlight: [(Change, Verdict)] = []
 
         subscript(id: Int) -> LocalRow? { id < rows.count ? rows[id] : nil }
@@ -77,9 +74,7 @@ extension MoveModel.Device {
         if isDropped(told, id, from: space) { return }
         var row = rows[id] ?? LocalRow(isList: told.isList)
         if fault == .claimShown, told.isAlive, row.place.isAlive, row.place.space != space { row.place = RowPlace() }
-        var version = known(told.version)
-        if !repairs.deletionsFollow, row.place.isLost, !row.place.isAlive { version.movedTo = nil }
-        let outcome = row.place.receive(version, from: space)
+        let outcome = row.place.receive(known(told.version), from: space)
         row.parked[space] = told
         rows[id] = row
         perform(outcome, on: id, receiving: told, &log)
@@ -111,7 +106,7 @@ extension MoveModel.Device {
         case .rejectMove:
             change(id) { $0.edit?.values.home = nil }
             log.kept[id] = "rejection"
-        case .none, .park, .confirm, .wait, .restore: break
+        case .none, .park, .confirm, .wait: break
         }
         let parked = rows[id]?.parked ?? [:]
         change(id) { row in row.parked = parked.filter { row.place.claims[$0.key] != nil } }
@@ -177,7 +172,7 @@ extension MoveModel.Device {
     }
 }
 
-// MARK: - Answers and restored servers
+// MARK: - Answers
 
 extension MoveModel.Device {
     mutating func receiveAnswers(_ log: inout MoveModel.Log) {
@@ -207,37 +202,6 @@ extension MoveModel.Device {
                 if row.edit?.values.title == sent.values.title { row.edit?.values.title = nil }
                 if row.edit?.total == sent.values.counts[number] { row.edit?.total = 0 }
             }
-        }
-    }
-
-    mutating func rewind(to common: [Int64]) {
-        inFlight = []
-        defer { due = [:] }
-        var known: [Int: Int64] = [:]
-        for space in spaces {
-            known[space] = common[space]
-            // An incomplete space starts over: the server may have lost a change of a row that is not here yet.
-            let startsOver = due[space] ?? 0 > common[space]
-            cursors[space] = startsOver ? 0 : min(cursors[space] ?? 0, common[space])
-        }
-        for id in rows.indices {
-            change(id) { [number] row in
-                let wasAlive = row.place.isAlive
-                guard row.place.rewind(to: known).step == .restore else { return }
-                var edit = row.edit ?? Edit()
-                if wasAlive, !edit.isDeleted {
-                    var values = row.values
-                    values.merge(edit.values)
-                    values.counts = SIMD4()
-                    edit.values = values
-                    edit.total = max(edit.total, row.values.counts[number])
-                } else {
-                    edit.isDeleted = edit.isDeleted || !edit.isNew
-                }
-                row.values = MoveModel.Values()
-                row.edit = edit
-            }
-            change(id) { row in row.parked = row.parked.filter { row.place.claims[$0.key] != nil } }
         }
     }
 }

@@ -15,15 +15,11 @@ extension MoveModel.Device {
             else { continue }
             let children = children(of: list, outside: to)
             used.formUnion([list] + children)
-            append(
-                [change(list)] + children.map { change($0, to: to) } + joining(children, from: from, to: to), &groups)
+            append([change(list)] + children.map { change($0, to: to) }, &groups)
         }
         for id in lists + todos + Array(rows.indices) where !used.contains(id) && self[id]?.edit != nil {
             used.insert(id)
             append([change(id)], &groups)
-        }
-        for id in rows.indices where !used.contains(id) && self[id]?.place.claims.isEmpty == false {
-            append(repair(id), &groups)
         }
         return groups
     }
@@ -57,52 +53,20 @@ extension MoveModel.Device {
             guard let space = place.space else { return nil }
             let generation = place.isAlive || place.isNoted ? life : place.generation - 1
             let sent = RowPlace.Sent(space: space, generation: generation, firstLife: firstLife)
-            return MoveModel.Change(kind: .delete, row: id, isList: row.isList, sent: sent, isLost: place.isLost)
+            return MoveModel.Change(kind: .delete, row: id, isList: row.isList, sent: sent)
         }
         guard var to = forced ?? space(of: id) else { return nil }
         let from = place.space ?? to
         // Only an edit moves a row, or a move of the row above it.
         if forced == nil, edit?.values.home == nil, fault != .impliedMove { to = from }
-        let isWhole = !place.isAlive || place.isLost
+        let isWhole = !place.isAlive
         var values = isWhole ? row.shown ?? MoveModel.Values() : edit?.values ?? MoveModel.Values()
         values.counts = SIMD4()
         values.counts[number] = edit?.total ?? 0
         let sent = RowPlace.Sent(
             space: from, destination: from == to ? nil : to, generation: life, firstLife: firstLife)
         return MoveModel.Change(
-            kind: from == to ? .set : .copy, row: id, isList: row.isList, sent: sent, values: values, isWhole: isWhole,
-            isLost: place.isLost)
-    }
-}
-
-// MARK: - Repairs
-
-extension MoveModel.Device {
-    private func repair(_ id: Int) -> [MoveModel.Change?] {
-        guard let row = self[id], row.place.isAlive ? repairs.joinsRemnants : repairs.deletionsFollow,
-            let sent = row.place.repair(isLater: { isLater(id, in: $0) })
-        else { return [] }
-        guard let to = sent.destination else { return [repair(row, id, sent)] }
-        let children = children(of: id, outside: to).filter { self[$0]?.place.space == sent.space }
-        return [repair(row, id, sent)] + children.map { change($0, to: to) }
-    }
-
-    private func isLater(_ id: Int, in space: Int) -> Bool {
-        self[id]?.parked[space]?.values.home?.time ?? 0 > self[id]?.values.home?.time ?? 0
-    }
-
-    /// Moves the remnants of to-dos along with their list.
-    private func joining(_ children: [Int], from space: Int, to destination: Int) -> [MoveModel.Change?] {
-        if !repairs.joinsRemnants { return [] }
-        return children.compactMap { child in
-            guard let row = self[child], let sent = row.place.repair(from: space, to: destination) else { return nil }
-            return repair(row, child, sent)
-        }
-    }
-
-    private func repair(_ row: LocalRow, _ id: Int, _ sent: RowPlace.Sent) -> MoveModel.Change {
-        let kind = sent.destination == nil ? MoveModel.Change.Kind.delete : .copy
-        return MoveModel.Change(kind: kind, row: id, isList: row.isList, sent: sent, isRepair: true)
+            kind: from == to ? .set : .copy, row: id, isList: row.isList, sent: sent, values: values, isWhole: isWhole)
     }
 }
 

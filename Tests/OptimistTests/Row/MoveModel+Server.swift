@@ -86,7 +86,6 @@ extension MoveModel.Server {
             return accepted(put(new, id, in: sent.space))
         }
         if sent.generation < row.version.firstLife { return .answer(.gone(generation: row.version.generation)) }
-        if change.isLost { row.version.generation = max(row.version.generation, sent.generation) }
         row.values.merge(change.values)
         return accepted(put(row, id, in: sent.space))
     }
@@ -131,7 +130,6 @@ extension MoveModel.Server {
         if source == nil, !change.isWhole { return .answer(.gone(generation: 0)) }
         let version = RowPlace.Version(generation: sent.generation, firstLife: sent.firstLife, seq: 0)
         var row = source ?? MoveModel.Row(version: version, isList: change.isList)
-        if change.isLost { row.version.generation = max(row.version.generation, sent.generation) }
         let left = row.version.generation
         guard let generation = generation(of: row, for: change, in: destination) else { return .idTaken }
         if let there = self[destination, id], there.isAlive {

@@ -47,28 +47,25 @@ extension MoveModel {
     }
 
     /// Users on three or four devices write, move and delete rows in three spaces. Pages are cut, answers are lost or
-    /// late, and pushes arrive twice. The server may be restored once. The seed decides everything.
+    /// late, and pushes arrive twice. The seed decides everything.
     struct World {
         private var server: Server
         private var devices: [Device]
         private var log = Log()
         private var random: SplitMix64
-        private let goesBack: Bool
-        private var kept: Server?
         /// Pushes that arrive again.
         private var repeated: [[Change]] = []
         private var isImplied = false
 
-        init(seed: Int, fault: Fault? = nil, goesBack: Bool = false, repairs: Repairs = Repairs()) {
+        init(seed: Int, fault: Fault? = nil) {
             random = SplitMix64(seed: UInt64(seed))
             server = Server(spaces: log.spaces, fault: fault)
-            self.goesBack = goesBack
             devices = []
             // The fourth device lacks a space.
             for number in 0..<(seed % 3 == 0 ? 4 : 3) {
                 let skew = Int.random(in: 0..<30, using: &random)
                 let spaces = number == 3 ? [0, 1] : [0, 1, 2]
-                devices.append(Device(number: number, spaces: spaces, fault: fault, repairs: repairs, skew: skew))
+                devices.append(Device(number: number, spaces: spaces, fault: fault, skew: skew))
             }
         }
     }
@@ -82,13 +79,7 @@ extension MoveModel.World {
     /// - Returns: Nil if every row is in one space, with all that the users wrote.
     mutating func run() -> MoveModel.Difference? {
         let steps = [30, 80, 160][Int.random(in: 0..<3, using: &random)]
-        let keeping = Int.random(in: 0..<steps, using: &random)
-        let restoring = Int.random(in: keeping..<steps, using: &random)
-        for number in 0..<steps {
-            step()
-            if goesBack, number == keeping { kept = server }
-            if goesBack, number == restoring { goBack() }
-        }
+        for _ in 0..<steps { step() }
         for _ in 0..<60 {
             for number in devices.indices {
                 pull(number)
@@ -115,14 +106,6 @@ extension MoveModel.World {
         }
     }
 
-    private mutating func goBack() {
-        guard let kept else { return }
-        server = kept
-        for space in server.seqs.indices { server.seqs[space] += 1_000 }
-        repeated = []
-        for number in devices.indices { devices[number].rewind(to: kept.seqs) }
-    }
-
     private mutating func push(_ number: Int, isLossy: Bool) {
         devices[number].receiveAnswers(&log)
         for group in devices[number].groups() {
@@ -138,7 +121,7 @@ extension MoveModel.World {
 
     private mutating func noteImplied(_ group: [MoveModel.Change]) {
         let moves = group.filter { $0.kind == .copy }
-        if !moves.isEmpty, moves.allSatisfy({ $0.values.home == nil && !$0.isRepair }) { isImplied = true }
+        if !moves.isEmpty, moves.allSatisfy({ $0.values.home == nil }) { isImplied = true }
     }
 
     private mutating func pull(_ number: Int) {
@@ -148,7 +131,6 @@ extension MoveModel.World {
             let cursor = devices[number].cursors[space] ?? 0
             let rows = server.spaces[space].enumerated().compactMap { id, row in row.map { (id: id, row: $0) } }
             let page = rows.filter { $0.row.version.seq > cursor }.sorted { $0.row.version.seq < $1.row.version.seq }
-            devices[number].due[space] = page.count > limit ? server.seqs[space] : nil
             for (id, row) in page.prefix(limit) {
                 devices[number].receive(row, id, from: space, &log)
                 devices[number].cursors[space] = row.version.seq
@@ -194,9 +176,6 @@ extension MoveModel.World {
         return devices.lazy.compactMap { difference(of: $0, from: living) }.first ?? difference(of: living)
     }
 
-    /// A device that lacks a space does not restore the counts of rows that moved there.
-    private var losesCounts: Bool { goesBack && devices.count > 3 }
-
     private func difference(of device: MoveModel.Device, from living: Living) -> MoveModel.Difference? {
         for id in log.rows.indices {
             let theirs = living[id].flatMap { device.spaces.contains($0.space) ? $0 : nil }
@@ -207,7 +186,7 @@ extension MoveModel.World {
             }
             if device[id]?.place.space != theirs.space { return .shown }
             if mine.home != theirs.values.home || mine.title != theirs.values.title { return .shown }
-            if !losesCounts, device.count(of: id) != theirs.values.count { return .miscounted }
+            if device.count(of: id) != theirs.values.count { return .miscounted }
         }
         return nil
     }
@@ -216,7 +195,6 @@ extension MoveModel.World {
         for drop in log.dropped where living[drop.row] != nil && devices[drop.device].spaces.count == log.spaces {
             return .dropped
         }
-        if losesCounts { return nil }
         let dropped = Set(log.dropped.map(\.row))
         for (id, row) in living {
             if log.deleted.contains(id) { return .revived }

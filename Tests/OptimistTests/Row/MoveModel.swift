@@ -30,14 +30,6 @@ enum MoveModel {
         case departureOfMissingRowForgotten
     }
 
-    /// The repairs of moves that a restored server forgot.
-    struct Repairs {
-        /// A row in a space that it left is moved to the row's present space.
-        var joinsRemnants = true
-        /// A deletion that the server lost follows the row.
-        var deletionsFollow = true
-    }
-
     /// A value with the time of its write. Each write has its own time.
     struct Cell: Equatable {
         var value: Int
@@ -80,9 +72,6 @@ enum MoveModel {
         var values = Values()
         /// Whether the values are the full row.
         var isWhole = false
-        /// Whether the server had the row and lost it.
-        var isLost = false
-        var isRepair = false
     }
 
     enum Verdict {

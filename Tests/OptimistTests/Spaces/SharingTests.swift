@@ -14,10 +14,10 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct SharingTests {
     /// The server's time, in seconds since 1970.
-    private let time = Mutexed<Int64>(1_790_000_000)
-    private let server: InMemoryServer
-    private let ann: ListPhone
-    private let bob: ListPhone
+    let time = Mutexed<Int64>(1_790_000_000)
+    let server: InMemoryServer
+    let ann: ListPhone
+    let bob: ListPhone
 
     init() throws {
         server = InMemoryServer(
@@ -26,12 +26,12 @@ struct SharingTests {
         bob = try ListPhone(server, "bob")
     }
 
-    private func sync(_ phones: ListPhone...) async throws {
+    func sync(_ phones: ListPhone...) async throws {
         for phone in phones { try await phone.sync() }
     }
 
     /// Founds a space by Ann's device. Bob is also a member.
-    private func share(_ name: String) async throws -> UUID {
+    func share(_ name: String) async throws -> UUID {
         let space = try await ann.store.createSpace(named: name, as: "Ann").id
         try await sync(ann)
         try await server.join(space, "bob")
@@ -39,7 +39,7 @@ struct SharingTests {
         return space
     }
 
-    private func add(_ name: String, to space: UUID?, on phone: ListPhone) async throws -> SharedList {
+    func add(_ name: String, to space: UUID?, on phone: ListPhone) async throws -> SharedList {
         let list = SharedList(name: name, space: space)
         try await phone.store.write { db in
             try list.insert(db)
@@ -48,24 +48,24 @@ struct SharingTests {
         return list
     }
 
-    private func move(_ list: SharedList, to space: UUID?, on phone: ListPhone) async throws {
+    func move(_ list: SharedList, to space: UUID?, on phone: ListPhone) async throws {
         try await phone.store.write { db in
             try db.execute(sql: "UPDATE list SET space = ? WHERE id = ?", arguments: [space, list.id])
         }
     }
 
-    private func items(_ phone: ListPhone) async throws -> [String] {
+    func items(_ phone: ListPhone) async throws -> [String] {
         try await phone.store.read { try String.fetchAll($0, sql: "SELECT text FROM item ORDER BY text") }
     }
 
-    private func space(of list: SharedList, on phone: ListPhone) async throws -> UUID? {
+    func space(of list: SharedList, on phone: ListPhone) async throws -> UUID? {
         try await phone.store.read { try SharedList.fetchOne($0, key: ["id": list.id])?.space }
     }
 
-    private func pending(_ phone: ListPhone) async throws -> Int { try await phone.count("optimist_edit") }
+    func pending(_ phone: ListPhone) async throws -> Int { try await phone.count("optimist_edit") }
 
     /// Expects that both phones show a list with these items in a space, and have nothing to send.
-    private func expect(
+    func expect(
         _ list: SharedList, in space: UUID, with items: [String], at place: SourceLocation = #_sourceLocation
     ) async throws {
         for phone in [ann, bob] {

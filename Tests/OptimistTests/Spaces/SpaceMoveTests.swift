@@ -27,8 +27,8 @@ struct SpaceMoveTests {
 
     /// The person uses both spaces, and the server has the list with its items in the space `a` or, if nil, in the
     /// person's own account.
-    private func begin(in space: UUID?, as role: SpaceRole = .writer) async throws {
-        try await store.join(a, as: .writer)
+    private func begin(in space: UUID?, as role: SpaceRole = .writer, memberOfA: UUID = UUID()) async throws {
+        try await store.join(a, as: .writer, member: memberOfA)
         try await store.join(b, as: role)
         try await store.write { db in
             var list = list
@@ -186,6 +186,32 @@ struct SpaceMoveTests {
         let next = try #require(try await device.next())
         #expect(next.push.rows.map(\.space) == [b.wire])
         #expect(next.push.rows.first?.change.updated?.generation == 3)
+    }
+
+    @Test(arguments: [true, false])
+    func `P6 a row that has moved is judged by its present space, before the next page`(mayWrite: Bool) async throws {
+        let (memberOfA, c) = (UUID(), UUID())
+        try await begin(in: a, as: mayWrite ? .writer : .reader, memberOfA: memberOfA)
+        try await store.join(c, as: .writer)
+        try await store.write { try $0.execute(sql: "UPDATE list SET title = 'Food'") }
+        let batch = try #require(try await device.next())
+        try await answerMoved(batch, to: b, at: WriteClock(stamp: .zero, device: "other"))
+        if mayWrite { try await store.receiveMember(memberOfA, of: a, role: .reader, seq: 9) }
+        #expect(try await store.read { try ShoppingList.fetchAll($0).map(\.space) } == [a])
+        let tea = ShoppingItem(listID: list.id, title: "Tea")
+        let writes: [@Sendable (Database) throws -> Void] = [
+            { try $0.execute(sql: "UPDATE list SET title = 'Tools'") }, { try tea.insert($0) },
+            { [c] in try $0.execute(sql: "UPDATE list SET space = ?", arguments: [c]) },
+            { try $0.execute(sql: "DELETE FROM list") },
+        ]
+        for write in writes {
+            if mayWrite {
+                try await store.write(write)
+            } else {
+                await #expect(throws: OptimistError.self) { try await store.write(write) }
+            }
+        }
+        #expect(try await store.read { try ShoppingList.fetchCount($0) } == (mayWrite ? 0 : 1))
     }
 
     @Test func `P6 a move needs the right to write in both spaces`() async throws {

@@ -174,7 +174,7 @@ extension Device {
 
     /// Checks once in each launch whether the file went back.
     private func checkForRewind(with server: AppServer) async throws {
-        guard let check = try await store.rewindCheck() else { return }
+        guard let check = try await store.rewindChecks().first else { return }
         do {
             _ = try await server.push(check)
             store.countUnderOwnID()

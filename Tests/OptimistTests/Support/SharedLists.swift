@@ -161,6 +161,10 @@ final class ListPhone: Sendable {
         }
     }
 
+    func preview(of link: InvitationLink) async throws -> InvitationCheck {
+        try await #require(engine.value).preview(of: link)
+    }
+
     @discardableResult
     func sync() async throws -> SyncOutcome { try await #require(engine.value).syncOnce() }
 
@@ -201,6 +205,8 @@ private struct TroubledRemote: Remote {
     func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {
         try await base.snapshot(request)
     }
+
+    func preview(of link: InvitationLink) async throws -> InvitationPreview? { try await base.preview(of: link) }
 
     func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
         phone.questions.value += 1

@@ -91,6 +91,7 @@ package enum AnswerClass {
             return .gone(seq: seq, error.deletion)
         case "groupFailed": return .groupFailed(by: error.blockedBy, current: error.current)
         case "lifeUnknown": return .lifeUnknown
+        case "behind" where !error.blockedBy.isEmpty: return .leaves(error.blockedBy)
         case "blocked": return .blocked(by: error.blockedBy.first ?? "")
         case let type where final.contains(type):
             return .rejected(

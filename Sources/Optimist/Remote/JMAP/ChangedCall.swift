@@ -5,12 +5,18 @@
 /// The question which spaces have changed, as one JMAP request, and its answer. Pure.
 package struct ChangedCall {
     private let cursors: [String: String]
+    private let account: String
     package let request: Request
 
-    /// - Parameter cursors: The cursor of each space.
-    package init(since cursors: [String: String], schemaVersion: Int? = nil) {
+    /// - Parameters:
+    ///   - cursors: The cursor of each space.
+    ///   - account: The person's own account.
+    package init(since cursors: [String: String], account: String, schemaVersion: Int? = nil) {
         self.cursors = cursors
-        let states = cursors.map { (SpaceAccount.id(of: $0.key, own: ""), JSON.string($0.value)) }
+        self.account = account
+        var states = cursors.map { (SpaceAccount.id(of: $0.key, own: account), JSON.string($0.value)) }
+        // No state is empty, so the answer has the present one, which names the epoch.
+        states.append((account, ""))
         request = Request(
             methodCalls: [
                 Invocation(
@@ -31,7 +37,11 @@ package struct ChangedCall {
             let known = accounts.compactMap { id, json in SpaceAccount.space(of: id).map { ($0, value(json)) } }
             return Dictionary(known, uniquingKeysWith: { $1 }).filter { cursors[$0.key] != nil }
         }
-        return ChangedSpaces(
+        var spaces = ChangedSpaces(
             changed: Set(named(changed) { _ in }.keys), ended: named(ended) { EndedAccess(json: $0.object ?? [:]) })
+        let missing = (arguments["notFound"]?.array ?? []).compactMap { $0.string.flatMap(SpaceAccount.space) }
+        spaces.missing = Set(missing).intersection(cursors.keys)
+        spaces.epoch = changed[account]?.string.flatMap { SyncState($0)?.epoch }
+        return spaces
     }
 }

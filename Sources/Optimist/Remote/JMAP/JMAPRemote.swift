@@ -81,8 +81,26 @@ public final class JMAPRemote: Remote {
 
     public func changedSpaces(since cursors: [String: String]) async throws -> ChangedSpaces {
         let connection = try await connected()
-        let call = ChangedCall(since: cursors, schemaVersion: schemaVersion)
+        let call = ChangedCall(since: cursors, account: connection.account, schemaVersion: schemaVersion)
         return try call.answer(from: try await send(call.request, to: connection.resource))
+    }
+
+    public func preview(of link: InvitationLink) async throws -> InvitationPreview? {
+        let asked: JSON = [
+            "space": .string(link.space.uuidString.lowercased()), "secret": .string(link.secret.text),
+        ]
+        let request = SessionRequest(
+            "/spaces/invitation", method: .post,
+            headerFields: [.contentType: "application/json", .accept: "application/json"], body: asked.bytes)
+        let answer = try await translatingErrors { try await session.sendWithoutToken(request) }
+        let (head, body) = (answer.head, answer.body)
+        // Another 404 is not from the server, or from one without spaces.
+        if head.status == .notFound, head.headerFields[.contentType] == "application/problem+json" { return nil }
+        try Self.check(head, body)
+        guard let preview = InvitationPreview(json: try? JSON(parsing: body)) else {
+            throw RemoteFailure.unreachable("unreadable preview of an invitation")
+        }
+        return preview
     }
 
     public func snapshot(_ request: RemoteSnapshot.Request) async throws -> RemoteSnapshot {

@@ -42,14 +42,25 @@ package struct PushCall {
             }
         }
         self.places = places
+        let calls = places.enumerated().map { index, place in
+            let arguments = copies[place]?.json ?? sets[place]?.json ?? [:]
+            return Invocation("\(place.table)/\(place.method)", arguments, callID: String(index))
+        }
         request = Request(
-            methodCalls: places.enumerated().map { index, place in
-                let arguments = copies[place]?.json ?? sets[place]?.json ?? [:]
-                return Invocation("\(place.table)/\(place.method)", arguments, callID: String(index))
-            },
+            methodCalls: calls + Self.naming(push.spaces, own: account),
             device: push.device, push: push.number, schemaVersion: schemaVersion,
             groups: push.groups.map { $0.map { push.rows[$0].name } }, origins: push.origins,
             oldestPendingSeconds: push.oldestPendingSeconds)
+    }
+
+    /// Calls that change nothing, to name accounts. Their answers are not read.
+    private static func naming(_ spaces: [String], own: String) -> [Invocation] {
+        if spaces.isEmpty { return [] }
+        let accounts = [own] + spaces.map { SpaceAccount.id(of: $0, own: own) }
+        return accounts.map { account in
+            let type = account == own ? "optimist_space" : "optimist_member"
+            return Invocation("\(type)/set", SetCall(accountID: account).json, callID: account)
+        }
     }
 
     private static func place(of row: RemotePush.Row, own: String) -> Place {

@@ -2,21 +2,21 @@
 
 public import Foundation
 import GRDB
-@_spi(Internals) import OptimistWire
+@_spi(Internals) package import OptimistWire
 
 /// A link that admits people to a space. It is as secret as a password.
 ///
 /// The secret is in the URL's fragment, which browsers send to no server.
 public struct InvitationLink: Sendable, Hashable, CustomStringConvertible {
-    public let space: Space.ID
-    let secret: InvitationSecret
+    public let space: UUID
+    package let secret: InvitationSecret
 
-    init(space: Space.ID, secret: InvitationSecret) {
+    init(space: UUID, secret: InvitationSecret) {
         self.space = space
         self.secret = secret
     }
 
-    init?(space: Space.ID, secret: [UInt8]) {
+    init?(space: UUID, secret: [UInt8]) {
         guard let secret = InvitationSecret(bytes: secret) else { return nil }
         self.init(space: space, secret: secret)
     }

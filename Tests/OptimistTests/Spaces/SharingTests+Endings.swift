@@ -1,0 +1,76 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import GRDB
+import OptimistTesting
+import Testing
+
+@_spi(Internals) @testable import Optimist
+@_spi(Internals) @testable import OptimistServing
+@_spi(Internals) @testable import OptimistTesting
+@_spi(Internals) @testable import OptimistWire
+
+/// Spaces that the server no longer knows.
+extension SharingTests {
+    private func forget(_ space: UUID) {
+        server.store.contents.accounts[SpaceAccount.id(of: space.wire, own: "")] = nil
+    }
+
+    @Test func `P8 a space that the operator deleted ends on the devices of its members`() async throws {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let list = try await add("Groceries", to: home, on: ann)
+        _ = try await add("Tools", to: work, on: ann)
+        try await sync(ann, bob)
+        bob.remote.isOnline = false
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        forget(home)
+        bob.remote.isOnline = true
+        try await sync(bob, bob)
+        #expect(try await bob.lists() == ["Tools"])
+        #expect(try await bob.store.read { try Space.fetchAll($0).map(\.id) } == [work])
+        #expect(try await bob.store.rejections().map(\.code) == ["accessRevoked"])
+        #expect(try await pending(bob) == 0)
+    }
+
+    @Test func `L3 a file from a backup is recognised by a push that only a space has seen`() async throws {
+        let home = try await share("Home")
+        let row = RemotePush.Row(
+            table: "list", id: UUID().wire,
+            change: .create(RowPatch(generation: 1, values: ["name": "Tools", "space": .string(home.wire)])),
+            space: home.wire)
+        let later = try await bob.remote.push(RemotePush(number: 90, device: "copy", rows: [row]))
+        #expect(later.verdicts.count == 1 && later.verdicts[0].isFinal)
+        var check = RemotePush(number: 89, device: "copy", rows: [])
+        _ = try await bob.remote.push(check)
+        check.spaces = [home.wire]
+        await #expect(throws: RemoteFailure.pushRewound) { [check] in try await bob.remote.push(check) }
+        // The server ignores spaces that the person cannot use.
+        check.number = 90
+        check.spaces.append(UUID().wire)
+        #expect(try await bob.remote.push(check).verdicts.isEmpty)
+        try await removeBob(from: home)
+        #expect(try await bob.remote.push(check).verdicts.isEmpty)
+    }
+
+    @Test func `P12 a space that a restored server does not know stays on the device`() async throws {
+        let before = server.store.contents
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        try await bob.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        server.store.contents = before
+        server.store.begin(epoch: "n")
+        for _ in 1...3 { try await sync(bob) }
+        #expect(try await bob.lists() == ["Groceries"])
+        #expect(try await items(bob) == ["Eggs", "Milk"])
+        #expect(try await bob.store.read { try Space.fetchAll($0).map(\.id) } == [home])
+        #expect(try await bob.store.rejections().isEmpty)
+        // Only the person can give it up.
+        try await bob.store.leave(home)
+        try await sync(bob, bob)
+        #expect(try await bob.lists().isEmpty)
+        #expect(try await bob.store.read { try Space.fetchCount($0) } == 0)
+        #expect(try await bob.store.rejections().map(\.code) == ["accessRevoked"])
+        #expect(try await pending(bob) == 0)
+    }
+}
