@@ -10,6 +10,7 @@ SELECT create_distributed_table('optimist_sessions', 'account_id', colocate_with
 SELECT create_distributed_table('optimist_resets', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_pushes', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_members', 'account_id', colocate_with => 'optimist_accounts');
+SELECT create_distributed_table('optimist_audit', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_rows', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_index', 'account_id', colocate_with => 'optimist_accounts');
 SELECT create_distributed_table('optimist_deleted_accounts', 'account_id', colocate_with => 'optimist_accounts');

@@ -139,7 +139,8 @@ public final class OptimistServer: Service {
     func adminRoutes(_ watch: FigureWatch?) -> AdminRoutes {
         AdminRoutes(
             storage: storage, accounts: registry, pokes: pokes, schema: configuration.schema,
-            refusals: refusals, metrics: metrics?.factory as? PrometheusMetrics, watch: watch,
+            spaceRows: configuration.spaceLimits.rows, refusals: refusals,
+            metrics: metrics?.factory as? PrometheusMetrics, watch: watch,
             now: configuration.dependencies.now)
     }
 
@@ -226,7 +227,7 @@ extension ServerConfiguration {
     var accountSettings: Accounts.Settings {
         Accounts.Settings(
             refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),
-            allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp,
+            allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp, ownerlessSpaces: ownerlessSpaces,
             attempts: [
                 .address: AttemptRate(burst: signInBurstPerAddress, interval: attemptIntervals.address),
                 .account: AttemptRate(burst: signInBurstPerAccount, interval: attemptIntervals.account),

@@ -82,6 +82,9 @@ public struct ServerConfiguration: Sendable {
     public var tombstoneDays: Int
     /// How many spaces, members, invitations and rows of spaces there may be. Default: as in `SpaceLimits`.
     public var spaceLimits: SpaceLimits
+    /// What happens to a space with other members if its only owner's account is deleted. Default:
+    /// ``OwnerlessSpaces/inherit``.
+    public var ownerlessSpaces: OwnerlessSpaces
     /// A file made by `optimist gazetteer import`. The route `GET /places` answers from the file. Default: nil, and the
     /// route does not exist.
     public var gazetteer: URL?
@@ -124,7 +127,7 @@ public struct ServerConfiguration: Sendable {
         signInBurstPerAddress: Int = 60, signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
         tombstoneDays: Int = standardTombstoneDays, spaceLimits: SpaceLimits = SpaceLimits(),
-        gazetteer: URL? = nil, routes: [AppRoute] = [],
+        ownerlessSpaces: OwnerlessSpaces = .inherit, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
         readerPatience: Duration = .seconds(120), adminPort: Int? = nil, health: HealthSettings? = nil,
         acceptedTime: Date? = nil,
@@ -152,6 +155,7 @@ public struct ServerConfiguration: Sendable {
         self.bodyTimeout = bodyTimeout
         self.tombstoneDays = tombstoneDays
         self.spaceLimits = spaceLimits
+        self.ownerlessSpaces = ownerlessSpaces
         self.gazetteer = gazetteer
         self.routes = routes
         self.publicOrigin = publicOrigin

@@ -126,6 +126,17 @@ struct AccountCommand: ParsableCommand {
                 """)
         @Argument(help: "The account's email address.")
         var email: String
+        @Option(
+            help: ArgumentHelp(
+                "What happens to spaces with other members that the person alone owns: see `optimist serve --help`.",
+                discussion: "Default: as the running server was started, or inherit.", valueName: "inherit|end"),
+            transform: { text in
+                guard let way = OwnerlessSpaces(rawValue: text) else {
+                    throw ValidationError("--ownerless must be inherit or end.")
+                }
+                return way
+            })
+        var ownerless: OwnerlessSpaces?
         @Flag(help: "Do not ask for confirmation.")
         var yes = false
         @OptionGroup var server: AccountOptions
@@ -135,7 +146,7 @@ struct AccountCommand: ParsableCommand {
                 say("Everything the server stores about \(email.shown()) will be deleted. Type the address again:")
                 guard readLine() == email else { throw CleanExit.message("Nothing was deleted.") }
             }
-            try await server.carryOut(.delete(email: email)) { answer in
+            try await server.carryOut(.delete(email: email, ownerless: ownerless)) { answer in
                 ["The account is deleted. The server keeps this receipt:", answer["receipt"]?.receipt ?? ""]
             }
         }

@@ -51,6 +51,20 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The maximum number of members of a space, at most 10000.")
     var spaceMembers = SpaceLimits().members
 
+    @Option(
+        help: ArgumentHelp(
+            "What happens to a space with other members if the account of its only owner is deleted.",
+            discussion:
+                "inherit: the longest-standing writer becomes an owner, or else reader. end: the space is deleted.",
+            valueName: "inherit|end"),
+        transform: { text in
+            guard let way = OwnerlessSpaces(rawValue: text) else {
+                throw ValidationError("--ownerless must be inherit or end.")
+            }
+            return way
+        })
+    var ownerless = OwnerlessSpaces.inherit
+
     @Option(help: "The maximum number of connections per client address. Not limited behind a proxy.")
     var connectionsPerAddress = 512
 
@@ -254,6 +268,7 @@ struct ServeCommand: AsyncParsableCommand {
                 acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
                 signUp: signUp, deliverReset: resetHook.map { ResetHook(program: $0).deliver },
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, spaceLimits: limits,
+                ownerlessSpaces: ownerless,
                 gazetteer: gazetteer.map { URL(filePath: $0) },
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
                 memoryLimit: memory * 1_000_000,

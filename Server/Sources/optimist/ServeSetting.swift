@@ -25,6 +25,7 @@ struct ServeSetting: Sendable {
         ServeSetting("connections-per-address", .number) { "\($0.connectionsPerAddress)" },
         ServeSetting("space-rows", .number) { "\($0.spaceRows)" },
         ServeSetting("space-members", .number) { "\($0.spaceMembers)" },
+        ServeSetting("ownerless", .text) { $0.ownerless.rawValue },
         ServeSetting("memory", .number) { "\($0.memory)" },
         ServeSetting("reader-patience", .number) { "\($0.readerPatience)" },
         ServeSetting("data", .text) { command in

@@ -14,7 +14,8 @@ struct SpaceCommand: ParsableCommand {
             devices, as for `optimist account`.
             """,
         subcommands: [
-            List.self, Show.self, Members.self, Create.self, Owner.self, RemoveMember.self, Export.self, Delete.self,
+            List.self, Show.self, Members.self, Audit.self, Create.self, Owner.self, RemoveMember.self, Export.self,
+            Delete.self,
         ])
 
     struct List: AsyncParsableCommand {
@@ -27,13 +28,44 @@ struct SpaceCommand: ParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the kind and the counts of a space.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show the kind, the counts and the latest events of a space.")
         @Argument(help: "The id of the space.")
         var space: String
         @OptionGroup var server: AccountOptions
 
         func run() async throws {
-            try await server.carryOut(.space(.show(space: space))) { ["\($0.space)  \($0.words("owners")) owners"] }
+            try await server.carryOut(.space(.show(space: space))) { answer in
+                ["\(answer.space)  \(answer.words("owners")) owners"] + (answer["events"]?.array ?? []).map(\.event)
+            }
+        }
+    }
+
+    struct Audit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show who changed the members of a space, and when.",
+            discussion: """
+                Prints the events, newest first: the time, the event, its person, invitation or account, and the sender \
+                with the device. Events have ids, and no names. `optimist account list` shows the \
+                addresses of persons. Events are kept for 400 days, also those of a space that was deleted in the last \
+                year, and at most 10,000 of a space.
+                """)
+        @Argument(help: "The id of the space.")
+        var space: String
+        @Option(help: "The most events to show.")
+        var limit = 100
+        @OptionGroup var server: AccountOptions
+
+        func validate() throws {
+            guard (1...10_000).contains(limit) else {
+                throw ValidationError("--limit must be a number from 1 to 10000.")
+            }
+        }
+
+        func run() async throws {
+            try await server.carryOut(.space(.audit(space: space, limit: limit))) {
+                ($0["events"]?.array ?? []).map(\.event)
+            }
         }
     }
 
@@ -143,6 +175,13 @@ struct SpaceCommand: ParsableCommand {
 }
 
 extension JSON {
+    fileprivate var event: String {
+        let rest = ["subject", "detail"].compactMap { self[$0]?.string }
+        let sender = self["person"]?.string ?? "the operator"
+        let device = self["device"]?.string.map { ["with \($0)"] } ?? []
+        return ([words("time"), words("what")] + rest + ["by \(sender)"] + device).joined(separator: "  ")
+    }
+
     fileprivate var space: String {
         "\(words("space"))  \(words("kind"))  \(words("members")) members  \(words("rows")) rows"
     }

@@ -278,7 +278,7 @@ struct AccountCareTests {
     private func left(of account: String) async throws -> [String] {
         let tables = [
             "optimist_accounts", "optimist_sessions", "optimist_resets", "optimist_index", "optimist_rows",
-            "optimist_pushes", "optimist_members", "optimist_account_days", "optimist_account_epochs",
+            "optimist_pushes", "optimist_members", "optimist_audit", "optimist_account_days", "optimist_account_epochs",
         ]
         var left: [String] = []
         for table in tables where try await site.count(of: table, account: account) > 0 { left.append(table) }

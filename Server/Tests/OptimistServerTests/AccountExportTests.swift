@@ -51,7 +51,7 @@ struct AccountExportTests {
             let lines = try await export("A@example.org")
             #expect(lines.first?["account"]?["id"] == .string(person.account))
             #expect(lines.first?["account"]?["email"] == "a@example.org")
-            #expect(lines.last?["end"] == ["sessions": 1, "memberships": 0, "rows": 100])
+            #expect(lines.last?["end"] == ["sessions": 1, "memberships": 0, "events": 0, "rows": 100])
             #expect(lines.compactMap { $0["session"] }.map { $0["device"] } == ["Phone"])
             let rows = lines.compactMap { $0["row"] }
             #expect(rows.map { $0["id"]?.string } == (1...100).map(RowKey.id))

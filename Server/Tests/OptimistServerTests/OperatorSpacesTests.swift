@@ -125,7 +125,8 @@ struct OperatorSpacesTests {
             #expect(receipt?["account"] == .string(ServedSpace.account) && receipt?["rows"] == 2)
             #expect(receipt?["isErased"] == true)
             #expect(try await site.count(of: "optimist_rows", account: ServedSpace.account) == 0)
-            for person in [ann, bob] { #expect(try await addList(server, 2, by: person)["type"] == "accountNotFound") }
+            #expect(try await addList(server, 2, by: ann)["reason"] == "deleted")
+            #expect(try await addList(server, 2, by: bob)["type"] == "accountNotFound")
             let member: JSON = ["space": .string(ServedSpace.space), "name": "Bob", "role": "owner"]
             let founded = try await server.call(
                 bob, "optimist_member/set",
@@ -196,6 +197,65 @@ struct OperatorSpacesTests {
         }
     }
 
+    // MARK: - Before the end of a person
+
+    @Test(arguments: OwnerlessSpaces.allCases)
+    func `P13 a person learns what a deletion does to the spaces, and it does that`(ownerless: OwnerlessSpaces)
+        async throws
+    {
+        try await site.serving(schema: ServedSpace.schema, change: { $0.ownerlessSpaces = ownerless }) {
+            server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            func forecast(_ person: Person) async throws -> JSON? {
+                let answer = try await http.get("/account/deletion", token: person.access)
+                #expect(answer.status == 200)
+                return answer.json["spaces"]
+            }
+            #expect(try await forecast(ann) == [])
+            try await create(server)
+            let space = JSON.string(ServedSpace.space)
+            let alone: JSON = ["space": space, "role": "owner", "members": 1, "ends": true, "heir": .null]
+            #expect(try await forecast(ann) == [alone])
+            try await admit(server, bob, .reader, 0)
+            let heir: JSON = ["member": .string(RowKey.id(0xF00)), "name": "Person 0"]
+            let isEnd = ownerless == .end
+            let shared: JSON = [
+                "space": space, "role": "owner", "members": 2, "ends": .bool(isEnd), "heir": isEnd ? .null : heir,
+            ]
+            #expect(try await forecast(ann) == [shared])
+            let reader: JSON = ["space": space, "role": "reader", "members": 2, "ends": false, "heir": .null]
+            #expect(try await forecast(bob) == [reader])
+            #expect(try await http.get("/account/deletion").status == 401)
+            let password: JSON = ["password": "correct horse"]
+            #expect(try await http.post("/auth/delete-account", password, token: ann.access).status == 200)
+            if isEnd {
+                #expect(try await addList(server, 2, by: bob)["reason"] == "deleted")
+                #expect(try await server.registry.spaces.spaces() == [])
+            } else {
+                #expect(try await members(server) == ["bob@example.org": "owner"])
+            }
+            #expect(try await forecast(bob)?.array?.count == (isEnd ? 0 : 1))
+        }
+        if site.database == nil { #expect(try DataCheck.problems(of: site.directory) == []) }
+    }
+
+    @Test func `P13 an operator's order says what happens to spaces without an owner, and a public one stays`()
+        async throws
+    {
+        for isPublic in [false, true] {
+            let site = Site()
+            try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+                _ = try await http.signUp()
+                let bob = try await http.signUp("bob@example.org")
+                try await create(server, isPublic: isPublic)
+                try await admit(server, bob, .writer, 0)
+                _ = try await server.carryOut(.delete(email: "a@example.org", ownerless: .end))
+                #expect(try await server.registry.spaces.spaces() == (isPublic ? [ServedSpace.account] : []))
+                if isPublic { #expect(try await members(server) == ["bob@example.org": "owner"]) }
+            }
+        }
+    }
+
     // MARK: - Export
 
     private func export(_ subject: AccountExport.Subject) async throws -> [JSON] {
@@ -224,7 +284,7 @@ struct OperatorSpacesTests {
             #expect(rows.count == (role == .owner ? 3 : 0))
             let space = try await export(.space(ServedSpace.space))
             #expect(space.first?["space"]?["kind"] == "space")
-            #expect(space.last?["end"] == ["sessions": 0, "memberships": 2, "rows": 3])
+            #expect(space.last?["end"] == ["sessions": 0, "memberships": 2, "events": 2, "rows": 3])
             let none = await #expect(throws: OptimistError.self) { _ = try await export(.space(RowKey.id(0xDEF))) }
             #expect(none?.code == .notFound)
         }

@@ -33,15 +33,22 @@ struct ServedSpace {
         epoch: String = "e1", people: [String] = Self.people, limits: SpaceLimits = SpaceLimits(),
         now: @escaping @Sendable () -> Date = { ServedSpace.now }
     ) async throws {
-        self.types = types
-        let settings = ServingSettings(
-            schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
-            spaceTypes: types, spaceLimits: limits)
-        store =
+        let store: any SyncStore =
             switch kind {
             case .durable: try await place.open(epoch: epoch, schema: schema, accounts: people)
             case .inMemory: InMemorySyncStore(accounts: people, epoch: "e1")
             }
+        self.init(on: store, schema: schema, types: types, limits: limits, now: now)
+    }
+
+    init(
+        on store: any SyncStore, schema: Schema = Self.schema, types: SpaceTypes = SpaceTypes(),
+        limits: SpaceLimits = SpaceLimits(), now: @escaping @Sendable () -> Date = { ServedSpace.now }
+    ) {
+        (self.store, self.types) = (store, types)
+        let settings = ServingSettings(
+            schema: schema, makeRowID: { UUID().uuidString.lowercased() }, workBudget: .unlimited,
+            spaceTypes: types, spaceLimits: limits)
         service = JMAPService(store: store, settings: settings, now: now)
     }
 

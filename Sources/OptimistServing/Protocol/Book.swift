@@ -30,9 +30,10 @@ struct Book {
     }
 
     /// - Throws: ``MethodError`` `serverFail` if the request was not opened for writing, or the database's error.
-    mutating func append(_ changes: [RowChange], day: Int) throws {
+    mutating func append(_ changes: [RowChange], _ events: [SpaceEvent], day: Int) throws {
         guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
         _ = try transaction.append(changes, day: day)
+        if !events.isEmpty { try transaction.note(events) }
         changedTypes.formUnion(changes.map(\.key.type))
     }
 }

@@ -65,8 +65,9 @@ extension Exchange {
             operations, groups: groups, in: context, over: plan.accounts.compactMap { books[$0]?.snapshot },
             clock: clock)
         clock = evaluation.clock
-        for (account, changes) in zip(plan.accounts, evaluation.changes) where !changes.isEmpty {
-            try books[account]?.append(changes, day: clock.day)
+        let events = try evaluation.changes.indices.map { try evaluation.events(in: $0) }
+        for (place, account) in plan.accounts.enumerated() where !evaluation.changes[place].isEmpty {
+            try books[account]?.append(evaluation.changes[place], events[place], day: clock.day)
         }
         let verdicts = waitingForUpdate(evaluation.verdicts, of: operations, evaluation.context.texts)
         for (operation, verdict) in zip(operations, verdicts) { report.add(verdict, of: operation.key) }

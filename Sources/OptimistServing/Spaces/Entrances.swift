@@ -47,7 +47,7 @@ import Foundation
     /// - Parameters:
     ///   - membership: The reader's membership in the account, if there ever was one.
     ///   - kind: The account's kind.
-    ///   - account: The account, opened without regard to the person.
+    ///   - account: The account, opened without regard to the person. An account that does not exist is empty.
     /// - Throws: The database's error.
     public func access<Account: AccountSnapshot>(
         of reader: Reader, to id: String, _ membership: Membership?, _ kind: AccountKind,
@@ -58,17 +58,17 @@ import Foundation
         return try joining(account(), membership) ?? access
     }
 
-    /// Nil: no open invitation has one of the tickets, or the space has ended.
+    /// Nil: no open invitation has one of the tickets, or the space has ended. A ticket that opens nothing takes the
+    /// same statements as a ticket that does, also if the account does not exist.
     private func joining(_ account: some AccountSnapshot, _ former: Membership?) throws -> Access? {
         guard let keys = tickets[account.account], !keys.isEmpty else { return nil }
         let ids = try account.holders(type: type, index: Self.index.name, keys: keys.sorted()).values.flatMap(\.self)
-        if ids.isEmpty { return nil }
         let invitations = try account.rows(type: type, ids: ids.sorted()).compactMap { id, stored in
             Invitation(RowKey(type, id), stored)
         }
         let open = invitations.filter { $0.admits(former, at: now) }.min { $0.key.id < $1.key.id }
-        guard let open, try !account.members().isEmpty else { return nil }
-        return .joining(open)
+        let hasMembers = try !account.members().isEmpty
+        return hasMembers ? open.map { .joining($0) } : nil
     }
 }
 

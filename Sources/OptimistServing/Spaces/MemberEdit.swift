@@ -9,11 +9,15 @@ struct MemberEdit {
     private let type: String
     private var clock: ServerClock
     private var changes: [RowChange] = []
+    private var events: SpaceEvents
 
     init(_ account: any AccountTransaction, _ type: String, _ clock: ServerClock) {
         self.account = account
         self.type = type
         self.clock = clock
+        events = SpaceEvents(
+            types: SpaceTypes(member: type), person: nil, device: nil, access: account.access,
+            milliseconds: clock.milliseconds)
     }
 
     /// The member rows of a person, deleted ones included.
@@ -32,7 +36,7 @@ struct MemberEdit {
     mutating func add(_ id: String, of person: String, _ values: [String: JSON]) {
         let stamp = clock.tick()
         let row = MergeRow(generation: 1, cells: values.mapValues { Cell($0, stamp) })
-        append(id, row, RowMemory(person: person), bornSeq: nil, growth: 1, end: nil)
+        append(id, row, RowMemory(person: person), former: nil, growth: 1, end: nil)
     }
 
     mutating func change(_ membership: Membership, _ values: [String: JSON], end: AccessEnd.Reason? = nil) throws {
@@ -52,24 +56,28 @@ struct MemberEdit {
             row.generation += 1
             row.deletion = stamp
         }
-        append(id, row, stored.memory, bornSeq: stored.bornSeq, growth: end == nil ? 0 : -1, end: end)
+        append(id, row, stored.memory, former: stored, growth: end == nil ? 0 : -1, end: end)
     }
 
     private mutating func append(
-        _ id: String, _ row: MergeRow, _ memory: RowMemory, bornSeq: Int64?, growth: Int, end: AccessEnd.Reason?
+        _ id: String, _ row: MergeRow, _ memory: RowMemory, former: StoredRow?, growth: Int, end: AccessEnd.Reason?
     ) {
         var change = RowChange(
-            key: RowKey(type, id), row: row, memory: memory, bornSeq: bornSeq, droppedEntries: [], addedEntries: [],
-            growth: growth)
+            key: RowKey(type, id), row: row, memory: memory, bornSeq: former?.bornSeq, droppedEntries: [],
+            addedEntries: [], growth: growth)
         if let person = memory.person, row.isAlive || end != nil {
             change.membership = MembershipChange(person: person, memberID: id, role: row.role, end: end)
         }
         changes.append(change)
+        events.add(change, former: former?.row)
     }
 
     /// Stores the changes, and returns the account's state. Without changes the state stays.
     func store() throws -> SyncState {
-        if !changes.isEmpty { _ = try account.append(changes, day: clock.day) }
+        if !changes.isEmpty {
+            _ = try account.append(changes, day: clock.day)
+            try account.note(events.all)
+        }
         return SyncState(epoch: account.epoch, seq: account.seq)
     }
 }

@@ -123,19 +123,51 @@ public import Foundation
         }
     }
 
+    /// The effect of a person's deletion on a space, before it happens.
+    public struct Forecast: Hashable, Sendable {
+        public var membership: Membership
+        public var departure: Departure
+        /// How many members the space has.
+        public var members: Int
+        /// The name of the heir in the space.
+        public var heirName: String?
+    }
+
+    /// - Returns: Nil if the person is not a member.
+    public func forecast(of person: String, in account: String, isInherited: Bool) async throws -> Forecast? {
+        try await store.read(account: account, as: .operator) { account in
+            let members = try account.members()
+            guard let membership = members.first(where: { $0.person == person }) else { return nil }
+            let departure = Departure(of: person, from: members, account.kind, isInherited: isInherited)
+            var forecast = Forecast(membership: membership, departure: departure, members: members.count)
+            if case .leaves(let heir?) = departure {
+                let row = try account.rows(type: types.member, ids: [heir.memberID])[heir.memberID]
+                forecast.heirName = row?.row.cells["name"]?.value.string
+            }
+            return forecast
+        }
+    }
+
     /// Ends a person's membership, and erases the person's name from the present and the former member rows. May be
     /// repeated.
-    public func forget(_ person: String, in account: String) async throws -> (departure: Departure, state: SyncState) {
+    ///
+    /// - Parameter isInherited: Whether another member becomes an owner if there is no other. If not, the space ends.
+    public func forget(
+        _ person: String, in account: String, isInherited: Bool
+    ) async throws -> (departure: Departure, state: SyncState) {
         let clock = clock
         return try await store.write(account: account, as: .operator) { account in
             let members = try account.members()
-            let departure = Departure(of: person, from: members, account.kind)
+            let departure = Departure(of: person, from: members, account.kind, isInherited: isInherited)
             var edit = MemberEdit(account, types.member, clock)
             for (id, stored) in try edit.rows(of: person).sorted(by: { $0.key < $1.key }) {
                 let isMember = members.contains { $0.person == person && $0.memberID == id }
                 let end: AccessEnd.Reason? = isMember ? (departure == .ends ? .deleted : .left) : nil
                 if end == nil, stored.row.cells["name"]?.value.isNull ?? true { continue }
                 edit.change(id, stored, ["name": .null], end: end)
+            }
+            if departure == .ends {
+                for other in members where other.person != person { try edit.change(other, [:], end: .deleted) }
             }
             if case .leaves(let heir?) = departure {
                 try edit.change(heir, [SpaceTypes.role: .string(Role.owner.rawValue)])

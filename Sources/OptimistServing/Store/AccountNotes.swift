@@ -16,6 +16,8 @@ struct AccountNotes: Sendable {
     var epochs: [String: Int64] = [:]
     /// The memberships of a space by person, including ended memberships.
     var members: [String: Membership] = [:]
+    /// The audit of a space, oldest first, each event with its seq.
+    var events: [(seq: Int64, event: SpaceEvent)] = []
     private(set) var lastDay: Int?
     /// The account's seq before its first transaction of each day.
     private(set) var days: [Int: Int64] = [:]
@@ -43,6 +45,17 @@ struct AccountNotes: Sendable {
     func seq(before day: Int) -> Int64 {
         let noted = days.filter { $0.key >= day }.min { $0.key < $1.key }?.value
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: noted)
+    }
+
+    /// Whether events have expired, or there are too many.
+    func hasExpiredEvents(_ expiry: Expiry) -> Bool {
+        events.count > SpaceEvent.limit
+            || events.contains { $0.event.milliseconds < expiry.auditedBeforeMilliseconds }
+    }
+
+    mutating func forgetEvents(_ expiry: Expiry) {
+        events.removeAll { $0.event.milliseconds < expiry.auditedBeforeMilliseconds }
+        events.removeFirst(max(0, events.count - SpaceEvent.limit))
     }
 
     mutating func forgetDays(before day: Int) { days = days.filter { $0.key >= day } }

@@ -16,6 +16,8 @@ public import Foundation
     /// The push numbers of devices that last pushed before this day are forgotten. The day is at least 365 days ago,
     /// because only the push number shows that such a device's database was restored from a backup.
     public var pushedBefore: Int
+    /// Events of spaces from before this day are removed.
+    public var auditedBefore: Int
 
     /// Computes the days for a given time.
     ///
@@ -27,7 +29,11 @@ public import Foundation
         let today = Self.day(of: now)
         deletedBefore = today - max(0, tombstoneDays)
         pushedBefore = today - max(365, tombstoneDays)
+        auditedBefore = today - SpaceEvent.days
     }
+
+    /// Earlier events are removed. In milliseconds since 1970.
+    public var auditedBeforeMilliseconds: Int64 { Int64(auditedBefore) * 86_400_000 }
 
     /// The day of a time, counted from 1 January 1970 in UTC.
     public static func day(of date: Date) -> Int { Int((date.timeIntervalSince1970 / 86_400).rounded(.down)) }

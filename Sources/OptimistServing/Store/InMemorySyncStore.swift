@@ -236,7 +236,7 @@ final class InMemoryTransaction: AccountTransaction {
     }
 
     func hasExpired(_ expiry: Expiry) -> Bool {
-        contents.notes.pushes.contains { $0.value.day < expiry.pushedBefore }
+        contents.notes.pushes.contains { $0.value.day < expiry.pushedBefore } || contents.notes.hasExpiredEvents(expiry)
             || !contents.deleted(upTo: contents.notes.seq(before: expiry.deletedBefore)).isEmpty
     }
 
@@ -248,6 +248,7 @@ final class InMemoryTransaction: AccountTransaction {
             forgotten.append((key, row))
             contents.notes.floor = row.seq
         }
+        contents.notes.forgetEvents(expiry)
         contents.notes.forgetDays(before: expiry.deletedBefore)
         return expired.count > limit
     }
@@ -264,6 +265,8 @@ final class InMemoryTransaction: AccountTransaction {
         }
         return seq
     }
+
+    func note(_ events: [SpaceEvent]) { contents.notes.events += events.map { (seq, $0) } }
 
     private func note(_ change: MembershipChange) {
         contents.notes.members[change.person] = change.applied(

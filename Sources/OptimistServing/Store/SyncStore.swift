@@ -171,8 +171,11 @@
     ///
     /// The store uses `day` later, to derive when a row was deleted.
     func append(_ changes: [RowChange], day: Int) throws -> Int64
+    /// Adds events to the audit of the space, under the present seq. Call it once after ``append(_:day:)``.
+    func note(_ events: [SpaceEvent]) throws
     /// Purges at most `limit` expired tombstones, oldest first, and raises ``AccountSnapshot/floor`` to the transaction
-    /// of the last purged tombstone. Returns whether expired tombstones remain.
+    /// of the last purged tombstone. Also removes expired events, and those beyond ``SpaceEvent/limit``. Returns whether
+    /// expired tombstones remain.
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool
 }
 

@@ -6,8 +6,8 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
     case byID, lock, lockSpace, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
     case addReset, holdsReset, spendReset, clearResets, forgetResets
-    case rowCount, eraseIndex, eraseRows, erasePushes, eraseMembers, eraseDays, eraseEpochs
-    case exported, allSessions, allMembers
+    case rowCount, eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs, forgetMembers, forgetAudit
+    case exported, allSessions, allMembers, events, allEvents, eventsOfPerson
 
     var sql: String {
         switch self {
@@ -36,7 +36,19 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
         case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
         case .eraseRows: Self.erase("optimist_rows", "type, id")
         case .erasePushes: Self.erase("optimist_pushes", "person_id, device")
-        case .eraseMembers: Self.erase("optimist_members", "person_id")
+        case .forgetMembers: "DELETE FROM optimist_members WHERE account_id = $1"
+        case .forgetAudit: "DELETE FROM optimist_audit WHERE account_id = $1"
+        case .events:
+            """
+            SELECT \(Self.event) FROM optimist_audit WHERE account_id = $1 AND (seq, ordinal) < ($2, $3)
+            ORDER BY seq DESC, ordinal DESC LIMIT $4
+            """
+        case .allEvents: "SELECT \(Self.event) FROM optimist_audit WHERE account_id = $1 ORDER BY seq, ordinal"
+        case .eventsOfPerson:
+            """
+            SELECT \(Self.event) FROM optimist_audit WHERE account_id = $1 AND (person_id = $2 OR subject = $2)
+            ORDER BY seq, ordinal
+            """
         case .eraseDays: Self.erase("optimist_account_days", "day")
         case .eraseEpochs: Self.erase("optimist_account_epochs", "epoch")
         }
@@ -49,7 +61,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
 
     /// The statements that remove a deleted account's rows. The second parameter is the most rows to remove.
     static let erasing: [AccountStatement] = [
-        .eraseIndex, .eraseRows, .erasePushes, .eraseMembers, .eraseDays, .eraseEpochs,
+        .eraseIndex, .eraseRows, .erasePushes, .eraseDays, .eraseEpochs,
     ]
 
     private static func erase(_ table: String, _ key: String) -> String {
@@ -58,6 +70,8 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
             (SELECT \(key) FROM \(table) WHERE account_id = $1 LIMIT $2)
         """
     }
+
+    private static let event = "seq, ordinal, what, person_id, device, subject, detail, at"
 
     /// The columns of a session, in the order that its initializer reads them.
     private static let columns = """

@@ -2,6 +2,7 @@
 
 import Foundation
 import OptimistServer
+@_spi(Internals) import OptimistServing
 
 /// The accounts and sessions in a PostgreSQL database. Every decision about an account is made under its lock, which is
 /// the lock of its row.
@@ -228,6 +229,15 @@ struct PostgresAccountStore: AccountStore {
         try await pool.run { try $0.query(SpanningStatement.spaces, [.text(person)]).texts }
     }
 
+    func events(of space: String, before place: LogPosition?, limit: Int) async throws -> [AuditedEvent] {
+        try await pool.run { connection in
+            let rows = try connection.query(
+                AccountStatement.events,
+                [.text(space), .int(place?.seq ?? .max), .int(place?.ordinal ?? .max), .int(limit)])
+            return (0..<rows.count).map { AuditedEvent(rows, $0) }
+        }
+    }
+
     func isDeleted(account: String) async throws -> Bool {
         try await pool.run { try $0.query(SharedStatement.isDeleted, [.text(account)]).bool(0, 0) }
     }
@@ -262,8 +272,17 @@ struct PostgresAccountStore: AccountStore {
 
     private static let erasedAtOnce = 2_000
 
-    func forgetAccounts(deletedBefore time: Double) async throws {
-        try await pool.run { _ = try $0.query(SharedStatement.forgetDeleted, [.double(time)]) }
+    func forgetAccounts(deletedBefore time: Double, spacesDeletedBefore spaceTime: Double) async throws {
+        let forgotten = try await pool.run {
+            try $0.query(SharedStatement.expiredDeleted, [.double(time), .double(spaceTime)]).texts
+        }
+        for id in forgotten {
+            // The receipt goes last, so that a later call continues after a failure.
+            for statement in [AccountStatement.forgetMembers, .forgetAudit] {
+                try await pool.run(of: id) { _ = try $0.query(statement, [.text(id)]) }
+            }
+            try await pool.run { _ = try $0.query(SharedStatement.forgetDeleted, [.text(id)]) }
+        }
     }
 
     // MARK: - Invitations and reset tokens

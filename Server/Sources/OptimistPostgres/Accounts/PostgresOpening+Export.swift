@@ -46,6 +46,10 @@ extension AccountExport {
         for row in 0..<sessions.count { try session(SessionRecord(sessions, row)) }
         let memberships = try Self.memberships(connection.query(SpanningStatement.memberships, [.text(id)]))
         for found in memberships { try membership(found.membership, in: found.account) }
+        for found in memberships {
+            try events(
+                connection.query(AccountStatement.eventsOfPerson, [.text(found.account), .text(id)]), found.account)
+        }
         try rows(of: id, in: nil, connection)
         for found in memberships {
             let members = try connection.query(RowStatement.members, [.text(found.account)]).count
@@ -63,7 +67,12 @@ extension AccountExport {
             account, kind: stored.text(0, 3), createdAt: stored.text(0, 0), seq: stored.int64(0, 1), at: now)
         let members = try connection.query(AccountStatement.allMembers, [.text(account)])
         for found in Self.memberships(members) { try membership(found.membership, in: account) }
+        try events(connection.query(AccountStatement.allEvents, [.text(account)]), account)
         try rows(of: account, in: nil, connection)
+    }
+
+    private mutating func events(_ rows: PostgresRows, _ account: String) throws {
+        for row in 0..<rows.count { try event(AuditedEvent(rows, row), in: account) }
     }
 
     private static func memberships(_ rows: PostgresRows) -> [(account: String, membership: Membership)] {

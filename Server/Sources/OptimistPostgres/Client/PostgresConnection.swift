@@ -26,6 +26,8 @@ final class PostgresConnection: @unchecked Sendable {
     /// The maximum number of unread answers. Beyond it, ``enqueue(_:_:)`` reads them first: if neither side read, both
     /// could wait forever.
     private static let maxSent = 64
+    /// Called with the name of each statement. Tests compare the statements of requests.
+    var trace: (@Sendable (String) -> Void)?
     /// How long to wait for data from the server, in milliseconds. A frozen server does not close its connections.
     private let patience: Int32
 
@@ -118,6 +120,7 @@ final class PostgresConnection: @unchecked Sendable {
         }
         try check(code)
         sent.append(.statement)
+        trace?(statement.name)
     }
 
     private func check(_ code: Int32) throws(PostgresError) {

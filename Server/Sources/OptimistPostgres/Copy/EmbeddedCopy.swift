@@ -108,6 +108,7 @@ package struct EmbeddedCopy: Sendable {
             for deleted in common.deleted {
                 try connection.enqueue(SharedStatement.addDeleted, deleted.values)
             }
+            for remains in common.remains { try add(remains.members, remains.events, to: remains.account, connection) }
             try copyHealth(source, connection)
         }
     }
@@ -173,19 +174,26 @@ package struct EmbeddedCopy: Sendable {
                 CopyStatement.addPush,
                 [.text(id), .text(push.person), .text(push.device), .int(push.number), .int(push.day)])
         }
-        for member in account.members {
-            try connection.enqueue(
-                CopyStatement.addMember,
-                [
-                    .text(id), .text(member.person), .text(member.memberID), .text(member.role.rawValue),
-                    .int(member.joinedSeq), .int(member.end.map { Int($0.seq) }), .text(member.end?.reason.rawValue),
-                ])
-        }
+        try add(account.members, account.events, to: id, connection)
         for session in account.sessions { try connection.enqueue(AccountStatement.save, session.values) }
         for reset in account.resets {
             try connection.enqueue(
                 AccountStatement.addReset, [.text(id), .bytes(Array(reset.hash)), .double(reset.endsAt)])
         }
+    }
+
+    private static func add(
+        _ members: [Membership], _ events: [AuditedEvent], to account: String, _ connection: PostgresConnection
+    ) throws {
+        for member in members {
+            try connection.enqueue(
+                CopyStatement.addMember,
+                [
+                    .text(account), .text(member.person), .text(member.memberID), .text(member.role.rawValue),
+                    .int(member.joinedSeq), .int(member.end.map { Int($0.seq) }), .text(member.end?.reason.rawValue),
+                ])
+        }
+        for event in events { try connection.enqueue(RowStatement.addEvent, event.values(of: account)) }
     }
 
     /// Reads an account's rows again on both sides, and compares them. Does not compare sessions and index entries.

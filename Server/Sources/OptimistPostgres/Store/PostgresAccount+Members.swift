@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import OptimistServer
 @_spi(Internals) import OptimistServing
 
 extension PostgresAccount {
@@ -40,8 +41,36 @@ extension PostgresAccount {
     }
 }
 
+extension PostgresAccount {
+    func note(_ events: [SpaceEvent]) throws {
+        for (ordinal, event) in events.enumerated() {
+            try meter?.step()
+            let audited = AuditedEvent(place: LogPosition(seq: seq, ordinal: ordinal), event: event)
+            try connection.enqueue(RowStatement.addEvent, audited.values(of: account))
+        }
+    }
+}
+
+extension AuditedEvent {
+    func values(of account: String) -> [PostgresValue] {
+        [
+            .text(account), .int(place.seq), .int(place.ordinal), .int(event.milliseconds), .text(event.what),
+            .text(event.person), .text(event.device), .text(event.subject), .text(event.detail),
+        ]
+    }
+
+    /// Reads the seq, the ordinal and the event's columns.
+    init(_ rows: PostgresRows, _ row: Int) {
+        self.init(
+            place: LogPosition(seq: rows.int64(row, 0), ordinal: rows.int(row, 1)),
+            event: SpaceEvent(
+                what: rows.text(row, 2), person: rows.textIfAny(row, 3), device: rows.textIfAny(row, 4),
+                subject: rows.textIfAny(row, 5), detail: rows.textIfAny(row, 6), milliseconds: rows.int64(row, 7)))
+    }
+}
+
 extension Membership {
-    /// The reader's membership in an account other than the own one, if there ever was one.
+    /// The reader's membership in an account other than the own one, if there ever was one. Also in a deleted space.
     ///
     /// - Parameters:
     ///   - rows: The answer to `statement`, which read or locked the account.
@@ -52,7 +81,7 @@ extension Membership {
         _ connection: PostgresConnection
     ) throws -> Membership? {
         guard let person = reader.person, person != account else { return nil }
-        guard statement == .lock else { return Membership(of: person, rows, from: 7) }
+        if statement == .read, rows.count == 1 { return Membership(of: person, rows, from: 7) }
         let locked = try connection.query(RowStatement.membership, [.text(account), .text(person)])
         return locked.count == 1 ? Membership(of: person, locked, from: 0) : nil
     }

@@ -42,6 +42,13 @@ final class PostgresAccount: AccountTransaction {
         kind = AccountKind(text: rows.text(0, 12))
     }
 
+    /// Makes an empty account, in place of an account that does not exist.
+    init(missing account: String, _ connection: PostgresConnection, as reader: Reader) {
+        (self.connection, self.account, self.reader) = (connection, account, reader)
+        (kind, access, epochNames) = (.space, .operator, [])
+        (rowCount, seq, floor, schemaVersion) = (0, 0, 0, 0)
+    }
+
     var epoch: String { epochNames.last ?? "" }
 
     func epochs() throws -> Epochs {
@@ -232,8 +239,11 @@ final class PostgresAccount: AccountTransaction {
 
     func hasExpired(_ expiry: Expiry) throws -> Bool {
         let last = try seq(before: expiry.deletedBefore)
-        return try connection.query(RowStatement.hasExpired, [.text(account), .int(last), .int(expiry.pushedBefore)])
-            .bool(0, 0)
+        let values: [PostgresValue] = [
+            .text(account), .int(last), .int(expiry.pushedBefore), .int(expiry.auditedBeforeMilliseconds),
+            .int(SpaceEvent.limit),
+        ]
+        return try connection.query(RowStatement.hasExpired, values).bool(0, 0)
     }
 
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool {
@@ -243,6 +253,9 @@ final class PostgresAccount: AccountTransaction {
         try connection.enqueue(RowStatement.setFloor, [.text(account), .int(floor)])
         try connection.enqueue(RowStatement.forgetPushes, [.text(account), .int(expiry.pushedBefore)])
         try connection.enqueue(RowStatement.forgetDays, [.text(account), .int(expiry.deletedBefore)])
+        try connection.enqueue(
+            RowStatement.forgetEvents,
+            [.text(account), .int(expiry.auditedBeforeMilliseconds), .int(SpaceEvent.limit)])
         return gone.bool(0, 0)
     }
 }

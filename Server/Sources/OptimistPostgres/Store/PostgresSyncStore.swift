@@ -74,11 +74,14 @@ struct PostgresSyncStore: SyncStore {
             func account(_ rows: PostgresRows, _ access: Access) throws -> PostgresAccount {
                 try PostgresAccount(connection, id, as: reader, access, rows, epochs: known)
             }
-            if rows.count == 1 {
-                let membership = try Membership.of(reader, in: id, rows, by: statement, connection)
-                opened.ended[id] = membership?.end
-                let access = try entrances.access(
-                    of: reader, to: id, membership, AccountKind(text: rows.text(0, 12)), account(rows, .operator))
+            let isThere = rows.count == 1
+            let membership = try Membership.of(reader, in: id, rows, by: statement, connection)
+            opened.ended[id] = membership?.end
+            // A missing account takes the same statements as an account that the reader may not open.
+            let access = try entrances.access(
+                of: reader, to: id, membership, isThere ? AccountKind(text: rows.text(0, 12)) : .space,
+                isThere ? account(rows, .operator) : PostgresAccount(missing: id, connection, as: reader))
+            if isThere {
                 if let access { opened.open[id] = try account(rows, access) }
             } else if statement == .lock, entrances.founding.contains(id), try found(id, entrances.kind, connection) {
                 let made = try connection.query(RowStatement.read, values(id, for: .operator, entering: .none))
@@ -125,6 +128,16 @@ struct PostgresSyncStore: SyncStore {
                 states.add(
                     SyncState(epoch: epoch, seq: rows.int64(row, 1)), of: rows.text(row, 0), for: reader, membership,
                     AccountKind(text: rows.text(row, 8)))
+            }
+            let missing = accounts.filter {
+                SpaceAccount.space(of: $0) != nil && states.open[$0] == nil && states.ended[$0] == nil
+            }
+            if let person = reader.person, !missing.isEmpty {
+                let endings = try connection.query(
+                    SpanningStatement.endings, [.texts(missing.sorted()), .text(person)])
+                for row in 0..<endings.count {
+                    states.ended[endings.text(row, 0)] = Membership(of: person, endings, row, from: 1)?.end
+                }
             }
             return states
         }

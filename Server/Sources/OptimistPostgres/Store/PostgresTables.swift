@@ -17,7 +17,7 @@ enum PostgresTables {
 
     static let ofAccounts = [
         "optimist_accounts", "optimist_account_epochs", "optimist_account_days", "optimist_sessions", "optimist_resets",
-        "optimist_pushes", "optimist_members", "optimist_rows", "optimist_index",
+        "optimist_pushes", "optimist_members", "optimist_audit", "optimist_rows", "optimist_index",
     ]
     static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
@@ -141,6 +141,10 @@ enum PostgresTables {
             role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
             PRIMARY KEY (account_id, person_id));
         CREATE INDEX optimist_members_by_person ON optimist_members (person_id);
+        CREATE TABLE optimist_audit (
+            account_id text COLLATE "C" NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, at bigint NOT NULL,
+            what text NOT NULL, person_id text COLLATE "C", device text COLLATE "C", subject text, detail text,
+            PRIMARY KEY (account_id, seq, ordinal));
         CREATE TABLE optimist_rows (
             account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
             generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,

@@ -9,6 +9,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
     case notePush, hasExpired, forget, setFloor, forgetPushes, forgetDays
     case reported, setReported
     case found, dropPushes, drop, membership, members, join, endMembership
+    case addEvent, forgetEvents
     case allRows, renameType, rewrite, clearIndex
 
     var sql: String {
@@ -29,11 +30,16 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .reported: "SELECT reported FROM optimist_accounts WHERE account_id = $1"
         case .setReported:
             "UPDATE optimist_accounts SET reported = greatest(reported, $2) WHERE account_id = $1"
+        case .addEvent:
+            """
+            INSERT INTO optimist_audit (account_id, seq, ordinal, at, what, person_id, device, subject, detail)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            """
         case .found, .dropPushes, .drop, .membership, .members, .join, .endMembership: ofSpaces
         case .setSchema: "UPDATE optimist_accounts SET schema_version = $2 WHERE account_id = $1"
         case .row, .rows, .holders, .livingRows, .livingInOrder, .livingCount, .changes: reading
         case .upsert1, .upsert16, .upsert128, .dropIndex, .addIndex1, .addIndex16: writing
-        case .notePush, .hasExpired, .forget, .setFloor, .forgetPushes, .forgetDays: forgetting
+        case .notePush, .hasExpired, .forget, .setFloor, .forgetPushes, .forgetDays, .forgetEvents: forgetting
         case .allRows, .renameType, .rewrite, .clearIndex: converting
         }
     }
@@ -202,6 +208,14 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
             """
             SELECT EXISTS (SELECT 1 FROM optimist_rows WHERE account_id = $1 AND generation % 2 = 0 AND seq <= $2)
                 OR EXISTS (SELECT 1 FROM optimist_pushes WHERE account_id = $1 AND day < $3)
+                OR EXISTS (SELECT 1 FROM optimist_audit WHERE account_id = $1 AND at < $4)
+                OR EXISTS (SELECT 1 FROM optimist_audit WHERE account_id = $1 LIMIT 1 OFFSET $5)
+            """
+        case .forgetEvents:
+            """
+            DELETE FROM optimist_audit WHERE account_id = $1 AND (at < $2 OR (seq, ordinal) <=
+                (SELECT seq, ordinal FROM optimist_audit WHERE account_id = $1 ORDER BY seq DESC, ordinal DESC
+                LIMIT 1 OFFSET $3))
             """
         // Deletes rows in the order of their deletion, by an index of deleted rows only.
         case .forget:

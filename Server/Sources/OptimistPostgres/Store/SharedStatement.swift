@@ -6,7 +6,7 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
     case lockSetup, lockHealth, tryHousekeeping, tryReporting, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
     case databaseSize, canSeeLog, logSize
-    case addDeleted, receipts, isDeleted, unerased, setErased, forgetDeleted
+    case addDeleted, receipts, isDeleted, unerased, setErased, expiredDeleted, forgetDeleted
     case addInvitation, holdsInvitation, spendInvitation, forgetInvitations
     case attempt, forgive, forgetAttempts
 
@@ -41,7 +41,8 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         case .lockSetup, .lockHealth, .tryHousekeeping, .tryReporting, .notify, .settings, .backend: aboutProcesses
         case .databaseSize, .canSeeLog, .logSize: aboutSize
         case .addressOf, .addAddress, .dropAddress, .accounts, .accountsFrom, .accountIDs: aboutAddresses
-        case .addDeleted, .receipts, .isDeleted, .unerased, .setErased, .forgetDeleted: aboutDeleted
+        case .addDeleted, .receipts, .isDeleted, .unerased, .setErased, .expiredDeleted, .forgetDeleted:
+            aboutDeleted
         case .addInvitation, .holdsInvitation, .spendInvitation, .forgetInvitations: aboutInvitations
         case .attempt, .forgive, .forgetAttempts: aboutAttempts
         }
@@ -107,7 +108,12 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
         case .isDeleted: "SELECT EXISTS (SELECT 1 FROM optimist_deleted_accounts WHERE account_id = $1)"
         case .unerased: "SELECT account_id FROM optimist_deleted_accounts WHERE NOT is_erased"
         case .setErased: "UPDATE optimist_deleted_accounts SET is_erased = true WHERE account_id = $1"
-        default: "DELETE FROM optimist_deleted_accounts WHERE deleted_at < $1 AND is_erased"
+        case .expiredDeleted:
+            """
+            SELECT account_id FROM optimist_deleted_accounts WHERE is_erased
+            AND deleted_at < CASE WHEN account_id LIKE 's%' THEN $2::float8 ELSE $1::float8 END
+            """
+        default: "DELETE FROM optimist_deleted_accounts WHERE account_id = $1"
         }
     }
 

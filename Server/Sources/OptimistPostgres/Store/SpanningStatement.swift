@@ -3,7 +3,7 @@
 /// The statements about several accounts of one person. They only read and take no locks, because a database that is
 /// sharded by account asks all its machines for them.
 enum SpanningStatement: String, PostgresStatement, CaseIterable {
-    case states, spaceCount, spaces, memberships
+    case states, endings, spaceCount, spaces, memberships
 
     var sql: String {
         switch self {
@@ -14,6 +14,11 @@ enum SpanningStatement: String, PostgresStatement, CaseIterable {
             FROM optimist_accounts a LEFT JOIN optimist_members m ON m.account_id = a.account_id AND m.person_id = $2
             WHERE a.account_id = ANY($1::text[])
                 AND ($2::text IS NULL OR a.account_id = $2 OR m.person_id IS NOT NULL OR a.kind = 'public')
+            """
+        case .endings:
+            """
+            SELECT account_id, member_id, role, joined_seq, ended_seq, reason FROM optimist_members
+            WHERE account_id = ANY($1::text[]) AND person_id = $2 AND ended_seq IS NOT NULL
             """
         case .memberships:
             """

@@ -14,7 +14,9 @@ package enum AccountOrder: Codable, Hashable, Sendable {
     /// The sessions end with the reason `revoked`. A nil session means all sessions.
     case endSessions(email: String, session: String?)
     /// Keeps a receipt.
-    case delete(email: String)
+    ///
+    /// - Parameter ownerless: Nil: as the server is configured.
+    case delete(email: String, ownerless: OwnerlessSpaces? = nil)
     /// Oldest first.
     case receipts
     case space(SpaceOrder)
@@ -53,9 +55,11 @@ extension Accounts {
             return ["sessions": .array(try await sessions(of: try await account(email).id, asking: nil))]
         case .endSessions(let email, let session):
             return ["ended": .int(Int64(try await endSessions(of: try await account(email).id, only: session)))]
-        case .delete(let email):
+        case .delete(let email, let ownerless):
             let id = try await account(email).id
-            guard try await delete(id, if: nil, nil), let receipt = try await receipts(of: id).first else {
+            guard try await delete(id, if: nil, nil, ownerless: ownerless),
+                let receipt = try await receipts(of: id).first
+            else {
                 throw OptimistError.noAccount
             }
             return ["deleted": .string(email), "receipt": receipt]

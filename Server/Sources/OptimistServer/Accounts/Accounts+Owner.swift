@@ -41,24 +41,32 @@ extension Accounts {
         }
     }
 
-    func delete(_ id: String, if account: StoredAccount?, _ caller: Caller?) async throws -> Bool {
+    /// - Parameter ownerless: Nil: as the server is configured.
+    func delete(
+        _ id: String, if account: StoredAccount?, _ caller: Caller?, ownerless: OwnerlessSpaces? = nil
+    ) async throws -> Bool {
         guard let sessions = try await store.delete(account: id, if: account, at: time) else { return false }
         log.note(.accountDeleted, caller, account: id)
         for session in sessions { announce(id, session, .accountDeleted, caller) }
-        try await erase(id)
+        try await erase(id, ownerless: ownerless)
         return true
     }
 
-    private func erase(_ account: String) async throws {
-        try await leaveSpaces(account)
+    private func erase(_ account: String, ownerless: OwnerlessSpaces? = nil) async throws {
+        try await leaveSpaces(account, ownerless: ownerless)
         try await store.erase(account: account)
     }
 
     /// Continues interrupted erasures, and forgets accounts whose receipts have expired.
     func eraseDeleted() async throws {
         for account in try await store.accountsToErase() { try await erase(account) }
-        try await store.forgetAccounts(deletedBefore: time - receiptLifetime)
+        try await store.forgetAccounts(
+            deletedBefore: time - receiptLifetime, spacesDeletedBefore: time - Self.spaceMemory)
     }
+
+    /// In seconds. For this time after a space was deleted, its former members learn that it ended, and no other space
+    /// has its id.
+    static let spaceMemory = 365.0 * 86_400
 
     /// In seconds. After this time, devices no longer ask about a deleted account.
     var receiptLifetime: Double { 2 * settings.refreshLifetimeSeconds }

@@ -10,6 +10,8 @@ package enum SpaceOrder: Codable, Hashable, Sendable {
     case list
     case show(space: String)
     case members(space: String)
+    /// The latest events, newest first. Also of a space deleted in the last year.
+    case audit(space: String, limit: Int)
     /// - Parameter name: The owner's name in the space.
     case create(space: String, isPublic: Bool, owner: String, name: String)
     case setOwner(space: String, email: String)
@@ -27,7 +29,16 @@ extension Accounts {
             var spaces: [JSON] = []
             for account in try await self.spaces.spaces() { spaces.append(try await summary(of: account).json) }
             return ["spaces": .array(spaces)]
-        case .show(let space): return try await summary(of: space).json
+        case .show(let space):
+            let summary = try await self.summary(of: space)
+            guard var shown = summary.json.object else { return .null }
+            shown["events"] = .array(try await events(of: summary.account, limit: 10))
+            return .object(shown)
+        case .audit(let space, let limit):
+            let account = SpaceAccount.id(ofSpace: space.lowercased()) ?? space
+            let events = try await self.events(of: account, limit: limit)
+            if events.isEmpty { _ = try await summary(of: space) }
+            return ["events": .array(events)]
         case .members(let space):
             var members: [JSON] = []
             for member in try await summary(of: space).members {
@@ -65,6 +76,10 @@ extension Accounts {
         }
     }
 
+    private func events(of account: String, limit: Int) async throws -> [JSON] {
+        try await store.events(of: account, before: nil, limit: limit).map { .object($0.json) }
+    }
+
     private func summary(of space: String) async throws -> SpaceCare.Summary {
         let account = SpaceAccount.id(ofSpace: space.lowercased()) ?? space
         guard SpaceAccount.space(of: account) != nil else { throw OptimistError.noSpace }
@@ -90,16 +105,34 @@ extension Accounts {
     // MARK: - The end of a person
 
     /// Takes a person whose account was deleted out of every space, and deletes the spaces without other members.
-    func leaveSpaces(_ person: String) async throws {
+    ///
+    /// - Parameter ownerless: Nil: as the server is configured.
+    func leaveSpaces(_ person: String, ownerless: OwnerlessSpaces? = nil) async throws {
+        let isInherited = (ownerless ?? settings.ownerlessSpaces) == .inherit
         for account in try await store.spaces(of: person) {
             do {
-                let (departure, state) = try await spaces.forget(person, in: account)
+                let (departure, state) = try await spaces.forget(person, in: account, isInherited: isInherited)
                 changed(account, state)
                 if departure == .ends { try await delete(space: account) }
             } catch StoreError.noAccount {
                 // Another call has deleted it.
             }
         }
+    }
+
+    /// The effects that the deletion of a person's account would have on the spaces.
+    func deletionForecast(of person: String) async throws -> JSON {
+        var found: [JSON] = []
+        for account in try await store.spaces(of: person) {
+            let isInherited = settings.ownerlessSpaces == .inherit
+            do {
+                let forecast = try await spaces.forecast(of: person, in: account, isInherited: isInherited)
+                if let forecast { found.append(forecast.json(of: account)) }
+            } catch StoreError.noAccount {
+                // It was deleted.
+            }
+        }
+        return ["spaces": .array(found)]
     }
 
     private func delete(space account: String) async throws {
@@ -120,6 +153,20 @@ extension OptimistError.Code {
 extension OptimistError {
     package static var noSpace: Self {
         OptimistError(.notFound, "There is no such space. `optimist space list` lists all spaces.")
+    }
+}
+
+extension SpaceCare.Forecast {
+    fileprivate func json(of account: String) -> JSON {
+        var heir: JSON = .null
+        if case .leaves(let membership?) = departure {
+            heir = ["member": .string(membership.memberID), "name": heirName.map(JSON.string) ?? .null]
+        }
+        return [
+            "space": SpaceAccount.space(of: account).map(JSON.string) ?? .null,
+            "role": .string(membership.role.rawValue), "members": .int(Int64(members)),
+            "ends": .bool(departure == .ends), "heir": heir,
+        ]
     }
 }
 

@@ -10,6 +10,7 @@ final class Accounts: Sendable {
         var refreshLifetimeSeconds: Double
         var allowsOneDeviceOnly: Bool
         var signUp: SignUpMode
+        var ownerlessSpaces: OwnerlessSpaces
         var attempts: [AttemptKind: AttemptRate]
     }
 

@@ -18,6 +18,7 @@ enum AdminPages {
         ("/overview.js", script, PackageResources.overview_js),
         ("/refusals.js", script, PackageResources.refusals_js),
         ("/rows.js", script, PackageResources.rows_js),
+        ("/spaces.js", script, PackageResources.spaces_js),
     ]
 
     static func add(to group: RouterGroup<LocalRequestContext>) {

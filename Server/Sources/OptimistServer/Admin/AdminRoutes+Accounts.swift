@@ -84,7 +84,7 @@ extension AdminRoutes {
         }
         return [
             "rows": .array(page.rows.map { AdminRow($0).json }),
-            "next": page.next.map { .string("\($0.seq).\($0.ordinal)") } ?? .null,
+            "next": page.next.map { .string($0.adminText) } ?? .null,
         ]
     }
 
@@ -111,7 +111,7 @@ extension AdminRoutes {
     private static let noAccount = RequestProblem(
         type: "about:blank", status: 404, detail: "The account does not exist.")
 
-    private static func limit(_ request: Request) throws(RequestProblem) -> Int {
+    static func limit(_ request: Request) throws(RequestProblem) -> Int {
         guard let text = request.uri.queryParameters["limit"] else { return pageSize }
         guard let limit = Int(text), (1...maxPageSize).contains(limit) else {
             throw RequestProblem(
@@ -122,7 +122,7 @@ extension AdminRoutes {
 }
 
 extension LogPosition {
-    fileprivate init?(adminText text: String) {
+    init?(adminText text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let seq = Int64(parts[0]), let ordinal = Int(parts[1]), seq >= 0, ordinal >= 0 else {
             return nil

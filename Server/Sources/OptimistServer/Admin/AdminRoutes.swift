@@ -17,6 +17,8 @@ struct AdminRoutes: Sendable {
     let accounts: Accounts
     let pokes: Pokes
     let schema: Schema
+    /// The most rows of a space.
+    let spaceRows: Int
     let refusals: RecentRefusals?
     /// Nil if the process uses another metrics backend, or none.
     let metrics: PrometheusMetrics?
@@ -35,6 +37,7 @@ struct AdminRoutes: Sendable {
         api.get("/overview") { _, _ in Response(body: try await overview().bytes) }
         api.get("/refusals") { _, _ in Response(body: recentRefusals.bytes) }
         addAccounts(to: api)
+        addSpaces(to: api)
     }
 
     private func metricsText() async throws -> Response {

@@ -6,9 +6,9 @@ import OptimistCore
 @_spi(Internals) package import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// Writes an account as lines of JSON: the account, its sessions, its memberships, its rows, and a last line with their
-/// counts. If the last line is missing, the export was cut short. The export includes tombstones, but no password hashes
-/// or token secrets.
+/// Writes an account as lines of JSON: the account, its sessions, its memberships, the events of spaces about it, its
+/// rows, and a last line with their counts. If the last line is missing, the export was cut short. The export includes
+/// tombstones, but no password hashes or token secrets.
 package struct AccountExport {
     package enum Subject: Hashable, Sendable {
         case account(email: String)
@@ -20,6 +20,7 @@ package struct AccountExport {
     private var rows: Int64 = 0
     private var sessions: Int64 = 0
     private var memberships: Int64 = 0
+    private var events: Int64 = 0
 
     package init(to write: @escaping (JSON) throws -> Void) { self.write = write }
 
@@ -54,6 +55,14 @@ package struct AccountExport {
                 "reason": (membership.end?.reason.rawValue).map(JSON.string) ?? .null,
             ]
         ])
+    }
+
+    /// An event in the audit of a space.
+    package mutating func event(_ audited: AuditedEvent, in account: String) throws {
+        events += 1
+        var event = audited.json
+        event["account"] = .string(account)
+        try write(["event": .object(event)])
     }
 
     /// Whether the rows of a space belong into the export of one of its members.
@@ -92,7 +101,12 @@ package struct AccountExport {
     }
 
     package func end() throws {
-        try write(["end": ["sessions": .int(sessions), "memberships": .int(memberships), "rows": .int(rows)]])
+        try write([
+            "end": [
+                "sessions": .int(sessions), "memberships": .int(memberships), "events": .int(events),
+                "rows": .int(rows),
+            ]
+        ])
     }
 
     private static func text(_ seconds: Double) -> String { Date(timeIntervalSince1970: seconds).utcText }
@@ -137,6 +151,7 @@ extension AccountExport {
         while let session = try sessions.next() { try self.session(SessionRecord(session)) }
         let memberships = try Self.memberships("person_id", id, db)
         for found in memberships { try membership(found.membership, in: found.account) }
+        for found in memberships { try events("AND (person_id = ?2 OR subject = ?2)", found.account, id, db) }
         try rows(of: id, in: nil, db)
         for found in memberships {
             let members = try Self.memberships("account_id", found.account, db).count { $0.membership.end == nil }
@@ -153,7 +168,20 @@ extension AccountExport {
         guard let found else { throw OptimistError.noSpace }
         try self.space(account, kind: found[0], createdAt: found[1], seq: found[2], at: now)
         for found in try Self.memberships("account_id", account, db) { try membership(found.membership, in: account) }
+        try events("AND ?2 IS NULL", account, nil, db)
         try rows(of: account, in: nil, db)
+    }
+
+    private mutating func events(
+        _ condition: String, _ account: String, _ person: String?, _ db: Database
+    ) throws {
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(AuditedEvent.columns) FROM optimist_audit WHERE account_id = ?1 \(condition)
+                ORDER BY seq, ordinal
+                """, arguments: [account, person])
+        while let row = try rows.next() { try event(AuditedEvent(row), in: account) }
     }
 
     private static func memberships(

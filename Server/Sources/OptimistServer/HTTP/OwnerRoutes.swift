@@ -29,6 +29,9 @@ extension Routes {
                 caller(request, context.server))
             return Response(body: Self.done)
         }
+        users.get("/account/deletion") { _, context in
+            Response(body: try await accounts.deletionForecast(of: context.identity.account).bytes)
+        }
         users.post("/auth/delete-account") { request, context in
             let identity = context.identity
             let body = try await json(request, context.server)

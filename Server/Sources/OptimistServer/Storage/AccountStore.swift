@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 package import Foundation
+@_spi(Internals) package import OptimistServing
 
 package struct StoredAccount: Hashable, Sendable {
     package var id: String
@@ -94,7 +95,7 @@ package protocol AccountStore: Sendable {
     ) async throws -> [String]?
     /// Deletes an account and its sessions. Its data can then no longer be read or written, but its rows stay until
     /// ``erase(account:)`` removes them. A ``DeletionReceipt`` lets its devices learn of the deletion until
-    /// ``forgetAccounts(deletedBefore:)``.
+    /// ``forgetAccounts(deletedBefore:spacesDeletedBefore:)``.
     ///
     /// - Parameters:
     ///   - id: The account's id.
@@ -108,6 +109,13 @@ package protocol AccountStore: Sendable {
     /// Deletes a space without members, as ``delete(account:if:at:)`` deletes a person's account. Does nothing if it
     /// does not exist.
     func delete(space: String, at time: Double) async throws
+    /// The audit of a space, newest event first. Also of a deleted space, until it is forgotten.
+    ///
+    /// - Parameters:
+    ///   - space: The account of the space.
+    ///   - place: The place of an event, before which to start. Nil starts with the newest.
+    ///   - limit: The most events to return.
+    func events(of space: String, before place: LogPosition?, limit: Int) async throws -> [AuditedEvent]
     func isDeleted(account: String) async throws -> Bool
     /// Returns the receipts of deleted accounts, oldest first.
     ///
@@ -115,10 +123,15 @@ package protocol AccountStore: Sendable {
     func receipts(of account: String?) async throws -> [DeletionReceipt]
     func accountsToErase() async throws -> [String]
     /// Removes a deleted account's data, in transactions of at most 2,000 rows, so that other accounts can write in
-    /// between. If the server stops early, a later call removes the rest.
+    /// between. If the server stops early, a later call removes the rest. The former members and the audit of a space
+    /// stay until it is forgotten.
     func erase(account: String) async throws
     /// Forgets deleted accounts that have been erased.
-    func forgetAccounts(deletedBefore time: Double) async throws
+    ///
+    /// - Parameters:
+    ///   - time: Forgets persons deleted before this time.
+    ///   - spaceTime: Forgets spaces deleted before this time.
+    func forgetAccounts(deletedBefore time: Double, spacesDeletedBefore spaceTime: Double) async throws
 
     // MARK: - Invitations and reset tokens
 

@@ -39,13 +39,29 @@ package final class EmbeddedExport: Sendable {
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
         package var deleted: [DeletionReceipt]
+        /// The former members and the audits of deleted spaces.
+        package var remains: [Remains]
         /// The highest time that a server has seen.
         package var highestTime: Double?
     }
 
+    /// The former members and the audit of a deleted space.
+    package struct Remains: Sendable {
+        package var account: String
+        package var members: [Membership]
+        package var events: [AuditedEvent]
+    }
+
     package func common() throws -> Common {
         try database.pool.read { db in
-            Common(
+            let deleted = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT account_id, deleted_at, row_count, session_count, space_count, is_erased
+                    FROM optimist_deleted_accounts
+                    """
+            ).map(DeletionReceipt.init)
+            return Common(
                 epochs: database.epochs,
                 schemas: try Row.fetchAll(db, sql: "SELECT id, version, content FROM optimist_schemas").map {
                     ($0[0], $0[1], $0[2])
@@ -53,13 +69,12 @@ package final class EmbeddedExport: Sendable {
                 invitations: try Row.fetchAll(db, sql: "SELECT hash, ends_at FROM optimist_invitations").map {
                     ($0[0], $0[1])
                 },
-                deleted: try Row.fetchAll(
-                    db,
-                    sql: """
-                        SELECT account_id, deleted_at, row_count, session_count, space_count, is_erased
-                        FROM optimist_deleted_accounts
-                        """
-                ).map(DeletionReceipt.init),
+                deleted: deleted,
+                remains: try deleted.map { receipt in
+                    Remains(
+                        account: receipt.account, members: try Self.members(of: receipt.account, db),
+                        events: try Self.events(of: receipt.account, db))
+                },
                 highestTime: try KeptTime.highest(db))
         }
     }
@@ -84,6 +99,7 @@ package final class EmbeddedExport: Sendable {
         package var days: [(day: Int, firstSeq: Int64)]
         package var pushes: [(person: String, device: String, number: Int64, day: Int)]
         package var members: [Membership]
+        package var events: [AuditedEvent]
         package var sessions: [SessionRecord]
         package var resets: [(hash: Data, endsAt: Double)]
     }
@@ -104,15 +120,29 @@ package final class EmbeddedExport: Sendable {
                 pushes: try rows("person_id, device, number, day", "optimist_pushes").map {
                     ($0[0], $0[1], $0[2], $0[3])
                 },
-                members: try rows(
-                    "person_id, member_id, role, joined_seq, ended_seq, reason", "optimist_members"
-                ).map {
-                    Membership(
-                        person: $0[0], memberID: $0[1], role: $0[2], joinedSeq: $0[3], endedSeq: $0[4], reason: $0[5])
-                },
+                members: try Self.members(of: id, db), events: try Self.events(of: id, db),
                 sessions: try rows(SQLiteAccountStore.sessionColumns, "optimist_sessions").map(SessionRecord.init),
                 resets: try rows("hash, ends_at", "optimist_resets").map { ($0[0], $0[1]) })
         }
+    }
+
+    private static func members(of account: String, _ db: Database) throws -> [Membership] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT person_id, member_id, role, joined_seq, ended_seq, reason FROM optimist_members
+                WHERE account_id = ?
+                """, arguments: [account]
+        ).map {
+            Membership(
+                person: $0[0], memberID: $0[1], role: $0[2], joinedSeq: $0[3], endedSeq: $0[4], reason: $0[5])
+        }
+    }
+
+    private static func events(of account: String, _ db: Database) throws -> [AuditedEvent] {
+        try Row.fetchAll(
+            db, sql: "SELECT \(AuditedEvent.columns) FROM optimist_audit WHERE account_id = ?", arguments: [account]
+        ).map(AuditedEvent.init)
     }
 
     package struct StoredBytes: Hashable, Sendable {

@@ -33,7 +33,12 @@ extension SQLiteAccount {
             sql: """
                 SELECT EXISTS (SELECT 1 FROM optimist_rows WHERE account_id = ?1 AND generation % 2 = 0 AND seq <= ?2)
                     OR EXISTS (SELECT 1 FROM optimist_pushes WHERE account_id = ?1 AND day < ?3)
-                """, arguments: [account, try seq(before: expiry.deletedBefore), expiry.pushedBefore]) ?? false
+                    OR \(Self.hasExpiredEvents)
+                """,
+            arguments: [
+                account, try seq(before: expiry.deletedBefore), expiry.pushedBefore, expiry.auditedBeforeMilliseconds,
+                SpaceEvent.limit,
+            ]) ?? false
     }
 
     func forget(_ expiry: Expiry, limit: Int) throws -> Bool {
@@ -58,6 +63,7 @@ extension SQLiteAccount {
         try db.execute(
             sql: "DELETE FROM optimist_account_days WHERE account_id = ? AND day < ?",
             arguments: [account, expiry.deletedBefore])
+        try forgetEvents(expiry)
         return expired.count > limit
     }
 }

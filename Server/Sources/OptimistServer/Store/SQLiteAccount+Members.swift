@@ -74,7 +74,29 @@ extension SQLiteAccount {
             states.add(
                 SyncState(epoch: epoch, seq: row[1]), of: row[0], for: reader, membership, AccountKind(text: row[7]))
         }
+        let missing = accounts.filter { states.open[$0] == nil && states.ended[$0] == nil }
+        states.ended.merge(try endings(in: missing, for: reader, db)) { known, _ in known }
         return states
+    }
+
+    /// The ends of the reader's memberships in spaces that were deleted.
+    static func endings(in spaces: Set<String>, for reader: Reader, _ db: Database) throws -> [String: AccessEnd] {
+        guard let person = reader.person, spaces.contains(where: { SpaceAccount.space(of: $0) != nil }) else {
+            return [:]
+        }
+        let query = try db.cachedStatement(
+            sql: """
+                SELECT m.account_id, m.member_id, m.role, m.joined_seq, m.ended_seq, m.reason
+                FROM json_each(?1) asked CROSS JOIN optimist_members m ON m.account_id = asked.value AND m.person_id = ?2
+                WHERE m.ended_seq IS NOT NULL
+                """)
+        var ends: [String: AccessEnd] = [:]
+        for row in try Row.fetchAll(query, arguments: [spaces.sorted().jsonText, person]) {
+            let membership = Membership(
+                person: person, memberID: row[1], role: row[2], joinedSeq: row[3], endedSeq: row[4], reason: row[5])
+            ends[row[0]] = membership.end
+        }
+        return ends
     }
 
     /// Makes the account of a space. Returns false if an account has this id, or if a deleted space had it.

@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+@_spi(Internals) import OptimistServing
 
 extension SQLiteAccountStore {
     func sessions(of account: String, refreshedSince time: Double) async throws -> [SessionRecord] {
@@ -86,6 +87,19 @@ extension SQLiteAccountStore {
         }
     }
 
+    func events(of space: String, before place: LogPosition?, limit: Int) async throws -> [AuditedEvent] {
+        let place = place ?? LogPosition(seq: .max, ordinal: .max)
+        return try await reader.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(AuditedEvent.columns) FROM optimist_audit
+                    WHERE account_id = ? AND (seq, ordinal) < (?, ?) ORDER BY seq DESC, ordinal DESC LIMIT ?
+                    """, arguments: [space, place.seq, place.ordinal, limit]
+            ).map(AuditedEvent.init)
+        }
+    }
+
     func isDeleted(account: String) async throws -> Bool {
         try await reader.read { db in
             try Bool.fetchOne(
@@ -133,21 +147,41 @@ extension SQLiteAccountStore {
         }
     }
 
-    func forgetAccounts(deletedBefore time: Double) async throws {
+    func forgetAccounts(deletedBefore time: Double, spacesDeletedBefore spaceTime: Double) async throws {
         try await commits.write { db in
-            try db.execute(
-                sql: "DELETE FROM optimist_deleted_accounts WHERE deleted_at < ? AND is_erased = 1", arguments: [time])
+            let forgotten = try String.fetchAll(
+                db,
+                sql: """
+                    DELETE FROM optimist_deleted_accounts WHERE is_erased = 1
+                    AND deleted_at < CASE WHEN account_id LIKE 's%' THEN ?2 ELSE ?1 END RETURNING account_id
+                    """, arguments: [time, spaceTime])
+            for account in forgotten {
+                for table in ["optimist_members", "optimist_audit"] {
+                    try db.execute(sql: "DELETE FROM \(table) WHERE account_id = ?", arguments: [account])
+                }
+            }
         }
     }
 
     private static let erasedAtOnce = 2_000
 
-    /// Every table with an account's data, and its key within the account.
+    /// Every table whose rows end with an account, and its key within the account.
     private static let accountTables: [(name: String, key: String)] = [
         ("optimist_index", "type, name, key, id"), ("optimist_rows", "type, id"),
-        ("optimist_pushes", "person_id, device"), ("optimist_members", "person_id"),
+        ("optimist_pushes", "person_id, device"),
         ("optimist_account_days", "day"), ("optimist_account_epochs", "epoch"),
     ]
+}
+
+extension AuditedEvent {
+    static let columns = "seq, ordinal, what, person_id, device, subject, detail, at"
+
+    init(_ row: Row) {
+        self.init(
+            place: LogPosition(seq: row[0], ordinal: row[1]),
+            event: SpaceEvent(
+                what: row[2], person: row[3], device: row[4], subject: row[5], detail: row[6], milliseconds: row[7]))
+    }
 }
 
 extension DeletionReceipt {

@@ -55,10 +55,14 @@ package struct SQLiteSyncStore: SyncStore {
             func account(_ state: SQLiteAccount.State, _ access: Access) -> SQLiteAccount {
                 SQLiteAccount(db, id, state, as: reader, access, epochs: database.epochs)
             }
-            if let state = try SQLiteAccount.State(of: id, for: reader, entering: entrances, db) {
-                opened.ended[id] = state.membership?.end
-                let access = try entrances.access(
-                    of: reader, to: id, state.membership, state.kind, account(state, .operator))
+            let found = try SQLiteAccount.State(of: id, for: reader, entering: entrances, db)
+            opened.ended[id] =
+                try found?.membership.map(\.end) ?? SQLiteAccount.endings(in: [id], for: reader, db)[id]
+            // A missing account takes the same statements as an account that the reader may not open.
+            let state = found ?? SQLiteAccount.State(of: .space)
+            let access = try entrances.access(
+                of: reader, to: id, state.membership, state.kind, account(state, .operator))
+            if found != nil {
                 if let access { opened.open[id] = account(state, access) }
             } else if mayFound, entrances.founding.contains(id), try SQLiteAccount.found(id, entrances.kind, db) {
                 opened.open[id] = account(SQLiteAccount.State(of: entrances.kind), .founding)

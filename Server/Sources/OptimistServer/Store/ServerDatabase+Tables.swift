@@ -68,6 +68,11 @@ extension ServerDatabase {
             joined_seq INTEGER NOT NULL, ended_seq INTEGER, reason TEXT, PRIMARY KEY (account_id, person_id)
         ) WITHOUT ROWID;
         CREATE INDEX optimist_members_by_person ON optimist_members (person_id);
+        CREATE TABLE optimist_audit (
+            account_id TEXT NOT NULL, seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, at INTEGER NOT NULL,  -- ms
+            what TEXT NOT NULL, person_id TEXT, device TEXT, subject TEXT, detail TEXT,
+            PRIMARY KEY (account_id, seq, ordinal)
+        ) WITHOUT ROWID;
         CREATE TABLE optimist_rows (
             account_id TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, generation INTEGER NOT NULL,
             seq INTEGER NOT NULL, ordinal INTEGER NOT NULL, born_seq INTEGER NOT NULL, content TEXT NOT NULL, hidden TEXT,

@@ -40,6 +40,10 @@ CREATE TABLE optimist_members (
     role text NOT NULL, joined_seq bigint NOT NULL, ended_seq bigint, reason text,
     PRIMARY KEY (account_id, person_id));
 CREATE INDEX optimist_members_by_person ON optimist_members (person_id);
+CREATE TABLE optimist_audit (
+    account_id text COLLATE "C" NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, at bigint NOT NULL,
+    what text NOT NULL, person_id text COLLATE "C", device text COLLATE "C", subject text, detail text,
+    PRIMARY KEY (account_id, seq, ordinal));
 CREATE TABLE optimist_rows (
     account_id text COLLATE "C" NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
     generation bigint NOT NULL, seq bigint NOT NULL, ordinal bigint NOT NULL, born_seq bigint NOT NULL,

@@ -32,7 +32,7 @@ struct StorePlace {
 
     static func open(
         _ database: PostgresDatabase, epoch: String, schema: Schema, accounts: [String] = [StoreFile.account],
-        logger: Logger = SharedDatabase.quiet
+        logger: Logger = SharedDatabase.quiet, trace: (@Sendable (String) -> Void)? = nil
     ) async throws -> PostgresSyncStore {
         let epochs = DatabaseEpochs()
         let pool = PostgresPool(size: 2, maxWaiting: 100, logger: logger) {
@@ -41,6 +41,7 @@ struct StorePlace {
             if try epochs.learn(connection).last != epoch { try DatabaseEpochs.begin(epoch, nil, connection) }
             try connection.flush()
             try epochs.learn(connection)
+            connection.trace = trace
             return connection
         }
         try await pool.run { connection in

@@ -31,6 +31,8 @@ export const server = {
   refusals: () => call('GET', '/refusals'),
   accounts: (prefix, after) => call('GET', '/accounts', { prefix, after }),
   account: (id) => call('GET', `/accounts/${part(id)}`),
+  spaces: (after) => call('GET', '/spaces', { after }),
+  space: (id, before) => call('GET', `/spaces/${part(id)}`, { before }),
   rows: (account, query) => call('GET', `/accounts/${part(account)}/rows`, query),
   endSession: (account, session) => call('POST', `/accounts/${part(account)}/sessions/${part(session)}/end`),
 };

@@ -5,13 +5,17 @@ import { el } from './dom.js';
 import { overview } from './overview.js';
 import { refusals } from './refusals.js';
 import { rows } from './rows.js';
+import { space, spaces } from './spaces.js';
 
 /** The pages by their path after the `#`. A page receives the captured groups and the query. */
 const pages = [
   [/^\/$/, overview], [/^\/accounts$/, accounts], [/^\/accounts\/([^/]+)$/, account],
   [/^\/accounts\/([^/]+)\/rows$/, rows], [/^\/refusals$/, refusals],
+  [/^\/spaces$/, spaces], [/^\/spaces\/([^/]+)$/, space],
 ];
-const links = [['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/refusals', 'Refusals'], ['/health', 'Health']];
+const links = [
+  ['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/spaces', 'Spaces'], ['#/refusals', 'Refusals'], ['/health', 'Health'],
+];
 
 const place = document.getElementById('page');
 const notice = document.getElementById('notice');
