@@ -15,7 +15,7 @@ PYTHON = ".venv/bin/python"
 # Tests of the screens in a browser. Each needs its own lab.
 SCREENS = [
     "Browser/planner.py", "Browser/session.py", "Browser/home.py", "Browser/poses.py", "Browser/shorts.py",
-    "Browser/stories.py",
+    "Browser/stories.py", "Browser/sharing.py",
 ]
 # Tests of a lab without a browser. The tests of the screens cover most of this, so only the full form runs these.
 ASKED_OF_A_LAB = [

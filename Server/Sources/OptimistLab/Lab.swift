@@ -133,6 +133,8 @@ package final class Lab: Sendable {
             folder: configuration.folder, server: server, serverPorts: ports, healthApp: SimulatedPeople.app,
             logger: configuration.logger)
         let stories = StoryDesk(logger: configuration.logger)
+        let sharing = SharingScene(
+            folder: configuration.folder.appending(path: "sharing"), logger: configuration.logger)
         let shared = processes.map { SharedServers($0, pair: pair, park: park, own: server) }
         waits(for: "its page")
         await park.announce()
@@ -145,7 +147,7 @@ package final class Lab: Sendable {
                         return false
                     }
                     group.addTask {
-                        try await self.servePage(park, server, shared, content, stories, onStart)
+                        try await self.servePage(park, server, shared, content, stories, sharing, onStart)
                         return true
                     }
                     // If the phones cannot be opened, the page ends as well.
@@ -158,13 +160,14 @@ package final class Lab: Sendable {
         // However the page ended, the server must finish its answers.
         content.held.end()
         await stories.end()
+        await sharing.end()
         await park.stopAll()
         try outcome.get()
     }
 
     private func servePage(
         _ park: DevicePark, _ server: OptimistServer, _ shared: SharedServers?, _ content: LabContent,
-        _ stories: StoryDesk, _ onStart: @escaping @Sendable (Int) -> Void
+        _ stories: StoryDesk, _ sharing: SharingScene, _ onStart: @escaping @Sendable (Int) -> Void
     ) async throws {
         let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
@@ -179,6 +182,7 @@ package final class Lab: Sendable {
         ShortsRoutes(park: park).add(to: router)
         LoadingRoutes(park: park, content: content).add(to: router)
         StoryRoutes(desk: stories).add(to: router)
+        SharingRoutes(scene: sharing).add(to: router)
         ServerRoutes(park: park, server: server).add(to: router)
         SharedServersRoutes(servers: shared, park: park).add(to: router)
         PeopleRoutes(people: try await people(server), server: server).add(to: router)

@@ -22,12 +22,11 @@ struct LabSettings: Codable, Sendable, Equatable {
     static let initial = LabSettings(
         devices: [Device(name: "A", account: "planner"), Device(name: "B", account: "planner")])
 
-    /// Returns two phones if the file does not exist.
-    ///
+    /// - Parameter initial: Returned if the file does not exist. Default: two phones.
     /// - Throws: `OptimistError` if the file cannot be read.
-    static func load(from folder: URL) throws -> LabSettings {
+    static func load(from folder: URL, otherwise initial: LabSettings = .initial) throws -> LabSettings {
         let file = folder.appending(path: "lab.json")
-        guard FileManager.default.fileExists(atPath: file.path) else { return .initial }
+        guard FileManager.default.fileExists(atPath: file.path) else { return initial }
         do {
             return try JSONDecoder().decode(LabSettings.self, from: Data(contentsOf: file))
         } catch {

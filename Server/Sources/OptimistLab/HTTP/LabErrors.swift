@@ -5,6 +5,7 @@ import GRDB
 import Hummingbird
 import Logging
 import NIOCore
+import Optimist
 import OptimistCore
 import OptimistServer
 import OptimistSession
@@ -48,6 +49,8 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
         case .deviceIsDown: .conflict
         case .oldWayFailed: .gatewayTimeout
         case .signInRefused, .signedOut, .wrongPassword, .emailTaken: .forbidden
+        case .readOnlySpace, .notOwner, .lastOwner: .forbidden
+        case .unknownSpace, .crossesSpaces, .tooManyToMove: .conflict
         default: .internalServerError
         }
     }

@@ -49,17 +49,12 @@ struct TodoRoutes {
             }
         }
         device.post("rejections/:number/retry") { request, context in
-            let json = try JSON(parsing: [UInt8](try await request.collected()))
-            guard json["edits"] == nil || json["edits"]?.object != nil else {
-                throw OptimistError(.badLabRequest, "\"edits\" must be an object of columns.")
-            }
-            let store = try await phone(context).store
-            try await store.retry(try await rejection(context, in: store), with: json["edits"]?.object ?? [:])
+            let (number, body) = (try number(context), try await request.collected())
+            try await phone(context).store.retry(rejectionNumbered: number, body)
             return EmptyAnswer()
         }
         device.delete("rejections/:number") { _, context in
-            let store = try await phone(context).store
-            try await store.discard(try await rejection(context, in: store))
+            try await phone(context).store.discard(rejectionNumbered: try number(context))
             return EmptyAnswer()
         }
     }
@@ -89,13 +84,8 @@ struct TodoRoutes {
         return id
     }
 
-    private func rejection(_ context: some RequestContext, in store: Store) async throws -> Rejection {
-        let number = try context.parameters.require("number", as: Int64.self)
-        guard let rejection = try await store.rejections().first(where: { $0.id == number }) else {
-            throw OptimistError(
-                .unknownRejection, "The rejection \(number) does not exist: it was already retried or discarded.")
-        }
-        return rejection
+    private func number(_ context: some RequestContext) throws -> Int64 {
+        try context.parameters.require("number", as: Int64.self)
     }
 
     private static var today: String { Date().formatted(.iso8601.year().month().day()) }

@@ -49,18 +49,27 @@ export const lab = {
   followAs: (following) => call('PUT', '/lab/database/standby', { following }),
   replaceStandby: () => call('POST', '/lab/database/standby'),
   device: (name) => new Device(name),
-
-  /**
-   * Receives the events of all devices over one connection, because a browser allows only six connections per server.
-   * It reconnects automatically, and calls `opened` each time.
-   */
-  events({ opened, timeline, changed }) {
-    const source = new EventSource('/lab/events');
-    source.addEventListener('open', opened);
-    source.addEventListener('timeline', (event) => timeline(JSON.parse(event.data)));
-    source.addEventListener('changed', (event) => changed(JSON.parse(event.data)));
+  sharing: {
+    phones: () => call('GET', '/lab/sharing'),
+    startOver: () => call('POST', '/lab/sharing/start-over'),
+    device: (name) => new SharingDevice(name),
+    events: (listeners) => listen('/lab/sharing/events', listeners),
   },
+
+  /** Receives the events of all phones. */
+  events: (listeners) => listen('/lab/events', listeners),
 };
+
+/**
+ * Receives the events of several devices over one connection, because a browser allows only six connections per server.
+ * It reconnects automatically, and calls `opened` each time.
+ */
+function listen(path, { opened, timeline, changed }) {
+  const source = new EventSource(path);
+  source.addEventListener('open', opened);
+  source.addEventListener('timeline', (event) => timeline?.(JSON.parse(event.data)));
+  source.addEventListener('changed', (event) => changed(JSON.parse(event.data)));
+}
 
 class Device {
   #path;
@@ -116,4 +125,33 @@ class Device {
   endSession(id) { return call('DELETE', `${this.#path}/session/devices/${encodeURIComponent(id)}`); }
   changePassword() { return call('POST', `${this.#path}/session/password`); }
   deleteAccount() { return call('POST', `${this.#path}/session/delete-account`); }
+}
+
+/** A device of a person who shares lists. A list without a space, or null, is the person's own. */
+class SharingDevice {
+  #path;
+
+  constructor(name) {
+    this.#path = `/lab/sharing/phones/${encodeURIComponent(name)}`;
+  }
+
+  screen() { return call('GET', `${this.#path}/screen`); }
+  setNetwork(network) { return call('PUT', `${this.#path}/network`, network); }
+  outbox() { return call('GET', `${this.#path}/outbox`); }
+  rejections() { return call('GET', `${this.#path}/rejections`); }
+  retry(number, edits) { return call('POST', `${this.#path}/rejections/${number}/retry`, { edits }); }
+  discard(number) { return call('DELETE', `${this.#path}/rejections/${number}`); }
+
+  addList(title, space) { return call('POST', `${this.#path}/lists`, { title, space }); }
+  moveList(id, space) { return call('PUT', `${this.#path}/lists/${id}/space`, { space }); }
+  addItem(list, content) { return call('POST', `${this.#path}/lists/${list}/items`, { content }); }
+  changeItem(id, change) { return call('PATCH', `${this.#path}/items/${id}`, change); }
+  deleteItem(id) { return call('DELETE', `${this.#path}/items/${id}`); }
+
+  createSpace(name) { return call('POST', `${this.#path}/spaces`, { name }); }
+  leave(space) { return call('DELETE', `${this.#path}/spaces/${space}`); }
+  invite(space, role) { return call('POST', `${this.#path}/spaces/${space}/invitations`, { role }); }
+  accept(code) { return call('POST', `${this.#path}/accepted`, { code }); }
+  setRole(member, role) { return call('PUT', `${this.#path}/members/${member}/role`, { role }); }
+  removeMember(member) { return call('DELETE', `${this.#path}/members/${member}`); }
 }

@@ -30,6 +30,16 @@ export function setValue(field, value) {
   if (document.activeElement !== field && field.value !== String(value)) field.value = value;
 }
 
+/** Sets the options of a menu, as pairs of a value and its text. Does nothing if they are the same. */
+export function setOptions(menu, options) {
+  const wanted = JSON.stringify(options);
+  if (menu.dataset.options === wanted) return;
+  const chosen = menu.value;
+  menu.dataset.options = wanted;
+  menu.replaceChildren(...options.map(([value, text]) => el('option', { value }, text)));
+  if (options.some(([value]) => value === chosen)) menu.value = chosen;
+}
+
 /**
  * Makes the children of `parent` match `items`. Each key has one element, which is created once and then updated, so
  * that focus and typed text are kept.

@@ -1,8 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import { LabError, lab } from './api.js';
+import { lab } from './api.js';
+import { attempting, keeping } from './attempt.js';
 import { ContentPanel } from './content.js';
-import { coalesced, el, setText } from './dom.js';
+import { el, setText } from './dom.js';
 import { openingSteps } from './format.js';
 import { PeoplePanel } from './people.js';
 import { Phone } from './phone.js';
@@ -12,36 +13,13 @@ import { Timeline } from './timeline.js';
 
 const main = document.getElementById('lab');
 const notice = document.getElementById('notice');
+const attempt = attempting(notice);
+const kept = keeping(notice);
 const phones = new Map();
 /** The frames of phones that are not open yet, by name. */
 const waiting = new Map([...main.querySelectorAll('.is-waiting')].map((frame) => [frame.dataset.phone, frame]));
 const timeline = new Timeline();
 const server = new ServerPanel();
-
-/** Runs a user's action. If it fails, shows the reason and returns undefined. */
-async function attempt(work, say = (message) => setText(notice, message)) {
-  say('');
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof LabError)) throw error;
-    say(error.message);
-    return undefined;
-  }
-}
-
-/** Updates something in the background. Shows an error only if the lab does not answer. */
-const kept = (work) => coalesced(async () => {
-  try {
-    await work();
-    if (notice.dataset.lost) setText(notice, '');
-    delete notice.dataset.lost;
-  } catch (error) {
-    if (!(error instanceof LabError)) throw error;
-    setText(notice, error.message);
-    notice.dataset.lost = 'yes';
-  }
-});
 
 /** Shows what the phones wait for, in the frame of one phone or, by default, in all frames. */
 function waitFor(words, name) {

@@ -9,8 +9,11 @@ export class NetworkPanel {
   #latency;
   #loss;
 
-  /** @param change Called with the user's change. */
-  constructor(name, change) {
+  /**
+   * @param title The device, such as `phone A`.
+   * @param change Called with the user's change.
+   */
+  constructor(title, change) {
     this.#latency = new Slider('Latency', {
       max: 2000, step: 20, words: milliseconds, change: (latencyMs) => change({ latencyMs }),
     });
@@ -24,7 +27,7 @@ export class NetworkPanel {
       return el('label', {}, radio, el('span', {}, words));
     });
     this.element = el('fieldset', { class: 'network' },
-      el('legend', {}, `Network of phone ${name}`),
+      el('legend', {}, `Network of ${title}`),
       el('div', { class: 'segments' }, ...choices),
       this.#latency.element,
       this.#loss.element,

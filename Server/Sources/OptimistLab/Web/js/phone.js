@@ -51,7 +51,7 @@ export class Phone {
   constructor(device, { attempt, wrote }) {
     this.#api = lab.device(device.name);
     this.#attempt = attempt;
-    this.#network = new NetworkPanel(device.name, (change) => this.#act(() => this.#api.setNetwork(change)));
+    this.#network = new NetworkPanel(`phone ${device.name}`, (change) => this.#act(() => this.#api.setNetwork(change)));
     this.#outbox = new OutboxPanel(this.#api);
     this.#rejections = new RejectionsPanel(this.#api, attempt);
     this.#session = new SessionPanel(device.name, this.#api, attempt);

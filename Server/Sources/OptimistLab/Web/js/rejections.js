@@ -9,11 +9,12 @@ export class RejectionsPanel {
   #count = el('span', { class: 'count' }, '0');
   #list = el('ul', { class: 'plain' });
 
-  constructor(api, attempt) {
+  /** @param title The panel's heading. */
+  constructor(api, attempt, title = 'Rejections') {
     this.#api = api;
     this.#attempt = attempt;
-    this.element = el('section', { class: 'panel rejections', hidden: true, 'aria-label': 'Rejections' },
-      el('div', { class: 'heading' }, el('h3', {}, 'Rejections'), this.#count), this.#list);
+    this.element = el('section', { class: 'panel rejections', hidden: true, 'aria-label': title },
+      el('div', { class: 'heading' }, el('h3', {}, title), this.#count), this.#list);
   }
 
   refresh = coalesced(async () => {
