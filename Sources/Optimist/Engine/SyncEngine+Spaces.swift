@@ -27,6 +27,7 @@ extension SyncEngine {
 
     /// Asks which of the complete spaces have changed.
     private func beginSpaces(_ account: RemoteAccount) async throws -> SpacePlan {
+        try await store.leaveUnsentSpaces()
         try await store.followSpaces()
         let spaces = served(try await store.spaces(), account)
         let cursors = Dictionary(

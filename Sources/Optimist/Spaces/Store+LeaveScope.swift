@@ -55,13 +55,35 @@ extension Store {
         let refused = try Int64.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL
-                    AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
-                    AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member)
-                    AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.id = o.member AND r.tbl = \(SpaceTables.members))
+                    \(Self.notEntered) AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
                     """))
         for number in refused { try purge(try Scope.fetch(number, in: db), EndedAccess(.refused), in: db, at: now) }
     }
+
+    /// Removes the spaces that the person left before the device had sent anything of them. The server will never confirm
+    /// it.
+    func leaveUnsentSpaces() async throws {
+        let now = milliseconds
+        guard try await !read({ try Int64.fetchAll($0, sql: Self.notEntered).isEmpty }) else { return }
+        try await apply { db in
+            let scopes = try Int64.fetchAll(db, sql: Self.notEntered).map { try Scope.fetch($0, in: db) }
+            for scope in scopes { try self.purge(scope, EndedAccess(.left), in: db, at: now) }
+            self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
+            for scope in scopes {
+                try db.execute(
+                    sql: "DELETE FROM optimist_space WHERE id = ?",
+                    arguments: [scope.space.flatMap(UUIDForm.bytes.stored)])
+            }
+        }
+    }
+
+    /// The scopes whose member row is neither here nor at the server, nor on its way.
+    private static let notEntered = """
+        SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member)
+        AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.id = o.member AND r.tbl = \(SpaceTables.members))
+        AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.id = o.member AND e.tbl = \(SpaceTables.members))
+        """
 
     /// - Parameter next: A member row to keep, in a new scope of the space.
     private func purge(

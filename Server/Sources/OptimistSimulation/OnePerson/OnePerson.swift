@@ -46,6 +46,8 @@ final class OnePerson: Users {
         withState { $0.history.serverWentBack(to: rows) }
     }
 
+    func everythingIsHealed() {}
+
     func tombstonesWerePurged() { withState { $0.hasForgotten = true } }
 
     func copied(device number: Int) -> @Sendable () -> Void {

@@ -4,9 +4,35 @@ import Foundation
 import GRDB
 import Optimist
 import OptimistCore
+@_spi(Internals) import OptimistTesting
 
 /// What people do with spaces.
 extension SharingPeople {
+    /// Lets devices try a link that the server does not know for a day (P1). Then each person leaves the spaces that a
+    /// restored server does not know, because the devices keep them until then (P12).
+    func everythingIsHealed() {
+        scheduler.after(.seconds(300)) { [self] in scheduler.skip(seconds: 90_000) }
+        for seconds in [900, 1200] { scheduler.after(.seconds(seconds)) { [self] in leaveLostSpaces() } }
+    }
+
+    private func leaveLostSpaces() {
+        let history = withState(\.history)
+        for (number, device) in devices.enumerated() {
+            guard let launch = device.launch else { continue }
+            let known = Set(history.visible(to: world.person(of: number)).compactMap(\.space))
+            launch.process.spawn { [self] in
+                do {
+                    for space in try await launch.store.read({ try Space.fetchAll($0) }) {
+                        if known.contains(space.id.uuidString.lowercased().replacing("-", with: "")) { continue }
+                        log("device \(number) leaves \(space.id), which the server does not know")
+                        try await space.role == .owner
+                            ? launch.store.deleteSpace(space.id) : launch.store.leave(space.id)
+                    }
+                } catch { log("device \(number) cannot leave a lost space: \(error)") }
+            }
+        }
+    }
+
     /// - Returns: Whether there was anything to do.
     func carryOut(_ event: Plan.Event, in store: Store) async throws -> Bool {
         var random = SplitMix64(seed: event.draw)

@@ -35,6 +35,9 @@ protocol Users: AnyObject, Sendable {
     /// Returns a closure that records the restore of a device to its present file.
     func copied(device number: Int) -> @Sendable () -> Void
 
+    /// Called when all faults have ended.
+    func everythingIsHealed()
+
     /// Judges a device that has changed since the last call.
     func judgeNow(_ device: SimulatedDevice, _ db: Database) throws
     /// Whether everything is sent, and all devices equal the server.

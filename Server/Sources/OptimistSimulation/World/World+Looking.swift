@@ -19,6 +19,7 @@ extension World {
         }
         data.mount?.heal()
         keepRunning()
+        users?.everythingIsHealed()
         log("— everything is healed")
     }
 
