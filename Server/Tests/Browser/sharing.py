@@ -243,6 +243,7 @@ def invited_again(page, address):
     home = Home(page, address)
     home.invite("Home")
     home.bob.has("Milk", "synced")
+    expect(home.bob.region.get_by_text("Home has left this device.")).to_have_count(0)
     expect(home.ann.todo("Bread")).to_have_count(0)
     home.bob.unsent.get_by_role("button", name="Send again").click()
     expect(home.bob.unsent).to_be_hidden()

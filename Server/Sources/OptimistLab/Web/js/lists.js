@@ -12,6 +12,7 @@ export class ListsScreen {
   #attempt;
   #person;
   #shelves = [];
+  #gone = [];
   #drawn = new WeakMap();
   #status = el('p', { class: 'status', role: 'status', 'aria-live': 'polite' });
   #lastSync = el('p', { class: 'faint last-sync' });
@@ -45,8 +46,7 @@ export class ListsScreen {
   /** Draws all rows of one moment. */
   draw(shown) {
     const shelves = shelvesOf(shown, this.#person);
-    const gone = this.#shelves.filter(({ id }) => !shelves.some((shelf) => shelf.id === id));
-    if (gone.length) setText(this.#answer, gone.map((shelf) => `${shelf.name} has left this device.`).join(' '));
+    this.#showGone(shelves);
     this.#shelves = shelves;
     keyed(this.#list, shelves, {
       key: ({ id }) => id,
@@ -54,6 +54,15 @@ export class ListsScreen {
       update: (element, shelf) => this.#drawn.get(element).show(shelf, shelves),
     });
     setOptions(this.#place, shelves.filter(({ mayWrite }) => mayWrite).map(({ id, name }) => [id, name]));
+  }
+
+  /** Says which spaces have left the device, until one of them is back. */
+  #showGone(shelves) {
+    const isHere = ({ id }) => shelves.some((shelf) => shelf.id === id);
+    const gone = this.#shelves.filter((shelf) => !isHere(shelf));
+    if (gone.length === 0 && !this.#gone.some(isHere)) return;
+    this.#gone = gone;
+    setText(this.#answer, gone.map(({ name }) => `${name} has left this device.`).join(' '));
   }
 
   #remember(shelf) {
@@ -70,6 +79,7 @@ export class ListsScreen {
   async #write(work) {
     let problem = '';
     const answer = await this.#attempt(work, (message) => { problem = message; });
+    this.#gone = [];
     setText(this.#answer, answer ? `saved on this device in ${milliseconds(answer.localMs)}` : `Not saved. ${problem}`);
     return Boolean(answer);
   }
