@@ -73,7 +73,7 @@ struct EqualWorkTests {
 
     private static func trace(_ pool: DatabasePool, _ note: @escaping @Sendable (String) -> Void) throws {
         try pool.read { $0.trace { note("\($0)") } }
-        try pool.writeWithoutTransaction { $0.trace { note("\($0)") } }
+        pool.writeWithoutTransaction { $0.trace { note("\($0)") } }
     }
 
     // MARK: - Requests

@@ -69,7 +69,8 @@ struct Attack {
     mutating func strike(_ route: RouteAttempt, as role: AttackScene.Role?) async throws {
         let sender = try role.map { try scene.person($0) }
         func send(to space: AttackedSpace) async throws -> (request: String, answer: HTTPSide.Answer) {
-            let body = route.method == "GET" || route.method == "HEAD" ? nil : route.body(space)
+            let hasBody = route.method != "GET" && route.method != "HEAD"
+            let body: JSON? = hasBody ? .some(route.body(space)) : .none
             let answer = try await scene.http.send(
                 route.method, route.path(space), token: sender?.access,
                 headers: ["content-type": "application/json"], body: body?.bytes)

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+@_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
 import Testing
 

@@ -2,6 +2,7 @@
 
 import Foundation
 @_spi(Internals) import OptimistServing
+import OptimistTesting
 @_spi(Internals) import OptimistWire
 import Testing
 
