@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import GRDB
 import HTTPTypes
 import OptimistSession
 import OptimistTesting

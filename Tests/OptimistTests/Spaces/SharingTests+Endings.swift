@@ -43,7 +43,8 @@ extension SharingTests {
         var check = RemotePush(number: 89, device: "copy", rows: [])
         _ = try await bob.remote.push(check)
         check.spaces = [home.wire]
-        await #expect(throws: RemoteFailure.pushRewound) { [check] in try await bob.remote.push(check) }
+        let early = check
+        await #expect(throws: RemoteFailure.pushRewound) { _ = try await bob.remote.push(early) }
         // The server ignores spaces that the person cannot use.
         check.number = 90
         check.spaces.append(UUID().wire)

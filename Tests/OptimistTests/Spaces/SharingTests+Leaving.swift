@@ -12,7 +12,7 @@ import Testing
 /// How a person leaves a space, and how an app learns that a space has ended.
 extension SharingTests {
     private func space(_ id: UUID, on phone: ListPhone) async throws -> Space? {
-        try await phone.store.read { try Space.fetchOne($0, key: ["id": id]) }
+        try await phone.store.read { try Space.filter(Column("id") == id).fetchOne($0) }
     }
 
     @Test func `P1 a person who leaves offline sends the space's unsent rows first, also rows that must wait`()

@@ -36,10 +36,17 @@ extension SharingTests {
         try await ann.sync()
         let item = try #require(try await ann.store.read { try SharedItem.fetchOne($0)?.id })
         let id = UUID()
-        // The table "item" of the app does not accept null, and the app does not have the table "step".
-        let row: JSONObject =
-            table == "step"
-            ? ["itemID": .string(item.wire), "text": "Shake"] : ["listID": .string(list.id.wire), "text": .null]
+        // A trigger of the app refuses this item, and the app does not have the table "step".
+        try await ann.store.apply { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER refuse BEFORE INSERT ON item WHEN NEW.text = 'Shake'
+                    BEGIN SELECT RAISE(ABORT, 'refused'); END
+                    """)
+        }
+        let above: (String, JSON) =
+            table == "step" ? ("itemID", .string(item.wire)) : ("listID", .string(list.id.wire))
+        let row = JSONObject([above, ("text", "Shake")])
         try await server.create(table, id, row, in: home, as: "ann")
         try await ann.sync()
         try await move(list, to: work, on: ann)
