@@ -32,8 +32,9 @@ extension SharingTests {
         #expect(try await space(home, on: bob)?.phase == .leaving)
         #expect(try await space(home, on: bob)?.pending == 2)
         let waiting = try await bob.store.pendingRows().first { $0.table == "optimist_member" }
-        #expect(waiting?.waitReason?.code == "unsentRows")
+        #expect(waiting?.blockedBy?.hasPrefix("item:") == true)
         bob.device.advance(25_000)
+        time.value += 25
         try await sync(bob, bob, ann)
         #expect(try await bob.lists().isEmpty)
         #expect(try await bob.store.rejections().isEmpty)
