@@ -83,9 +83,9 @@ struct Exchange {
     /// - Throws: ``RequestProblem`` `pushRewound`, ``WorkStopped``, what the room throws, or the database's error. The
     ///   caller must then discard all writes.
     mutating func run() throws {
-        if let number = request.push, let device = request.device {
-            for book in openedBooks { try book.notePush(number, device: device, day: clock.day) }
-        }
+        // A person who does not enter a space leaves nothing in it.
+        let entering = Set(openedBooks.filter(\.snapshot.access.isEntering).map(\.account))
+        try notePush(in: openedBooks.filter { !$0.snapshot.access.isEntering })
         answers.reserveCapacity(request.methodCalls.count)
         var bytesLeft = AnswerLimit.requestBytes
         for (index, call) in request.methodCalls.enumerated() {
@@ -110,6 +110,12 @@ struct Exchange {
                 answers.append(MethodAnswer(error, callID: call.callID))
             }
         }
+        try notePush(in: openedBooks.filter { entering.contains($0.account) && !$0.changedTypes.isEmpty })
+    }
+
+    private func notePush(in books: [Book]) throws {
+        guard let number = request.push, let device = request.device else { return }
+        for book in books { try book.notePush(number, device: device, day: clock.day) }
     }
 
     private mutating func answer(_ call: Invocation, at index: Int) throws -> MethodAnswer {

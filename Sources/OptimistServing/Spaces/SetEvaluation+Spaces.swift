@@ -13,10 +13,11 @@ extension SetEvaluation {
         let book = books[operation.book]
         if let source = operation.source { return objectionToMove(operation, from: books[source], to: book) }
         let isMember = operation.key.type == context.spaceTypes.member
+        let stored = isMember ? try book.reader.row(operation.key) : nil
         return rules.objection(
             to: SpaceRules.Write(
                 operation: operation, account: book.account, access: book.snapshot.access,
-                owner: isMember ? try book.reader.row(operation.key)?.memory.person : nil, person: context.person,
+                owner: stored?.memory.person, generation: stored?.row.generation ?? 0, person: context.person,
                 members: members(in: operation.book).map(\.key), now: clock.date))
     }
 

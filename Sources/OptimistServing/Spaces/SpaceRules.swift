@@ -18,6 +18,8 @@ struct SpaceRules {
         var access: Access
         /// For a stored member row: the member whose row it is.
         var owner: String?
+        /// For a member row: the generation of the stored row.
+        var generation = 0
         var person: String?
         /// The push's member rows in the account.
         var members: [RowKey] = []
@@ -93,7 +95,9 @@ struct SpaceRules {
 
     /// A member row has one life: a person who joins again makes a new row.
     private func objectionToLife(_ write: Write) -> SetError? {
-        write.operation.patch?.generation ?? 1 > 1 ? forbidden("A member row that was deleted stays deleted.") : nil
+        guard let patch = write.operation.patch else { return nil }
+        let life = patch.generation ?? (write.generation.isMultiple(of: 2) ? write.generation + 1 : write.generation)
+        return life > 1 ? forbidden("A member row that was deleted stays deleted.") : nil
     }
 
     private func objectionToMember(_ write: Write) -> SetError? {
