@@ -8,7 +8,7 @@ import Testing
 @testable import OptimistServer
 @_spi(Internals) @testable import OptimistServing
 
-/// The audit of a space, and what is remembered of a deleted one.
+/// The audit of a space, and the memory of a deleted one.
 @Suite(.timeLimit(.minutes(20)))
 struct AuditTests {
     private let site = Site()

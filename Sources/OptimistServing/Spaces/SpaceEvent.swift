@@ -149,6 +149,8 @@ extension SetEvaluation {
     /// How many rows moved, by the other account, in the order of the accounts.
     private func moves(where other: (RowOperation) -> Int?) -> [(account: String, count: Int)] {
         let others = departures.keys.compactMap { other(operations[$0]) }
-        return Dictionary(grouping: others) { $0 }.sorted { $0.key < $1.key }.map { (books[$0.key].account, $0.value.count) }
+        return Dictionary(grouping: others) { $0 }.sorted { $0.key < $1.key }.map {
+            (books[$0.key].account, $0.value.count)
+        }
     }
 }

@@ -7,7 +7,7 @@ public import OptimistCore
 import OptimistSession
 @_spi(Internals) public import OptimistWire
 
-/// Sees what a simulated server tells to whom.
+/// Sees the answers and pokes of a simulated server.
 @_spi(Internals) public protocol ServerWitness: AnyObject, Sendable {
     /// Called before a person's request is carried out. The returned function is called with the response.
     func requestBegins(of person: String) -> @Sendable ([UInt8]) -> Void

@@ -6,7 +6,7 @@ import Optimist
 import OptimistTesting
 @_spi(Internals) import OptimistWire
 
-/// Rows in spaces, beside the same rows in the person's own account. The server's decisions run in this process, on a
+/// Rows in spaces, compared with the same rows in the person's own account. The server's decisions run in this process, on a
 /// store in memory.
 struct Sharing: Benchmark {
     static let name = "sharing"
@@ -133,7 +133,7 @@ struct Sharing: Benchmark {
 
     // MARK: - Leaving
 
-    /// The time until the rows are gone after the device has heard of the end, and the longest read meanwhile.
+    /// The time until the rows are gone after the device has heard of the end, and the longest read during it.
     private func purge(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         let count = effort.rows(100_000)
         var (purges, reads): ([Double], [Double]) = ([], [])
@@ -166,7 +166,7 @@ struct Sharing: Benchmark {
             precondition(left == 0, "the purge leaves \(left) rows")
         }
         report(Figure("purge of \(count) rows", .time(Samples(purges)), target: Thresholds.purge))
-        report(Figure("the longest read meanwhile", .time(Samples(reads)), target: Thresholds.readMeanwhile))
+        report(Figure("the longest read during the purge", .time(Samples(reads)), target: Thresholds.readMeanwhile))
     }
 
     // MARK: - Sizes

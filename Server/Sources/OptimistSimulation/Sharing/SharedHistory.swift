@@ -102,7 +102,7 @@ struct SharedHistory {
         accounts.values.filter { $0.living[name] != nil }.sorted { $0.id < $1.id }
     }
 
-    /// What a person's devices must show: the own rows, and the rows of the used spaces with the person as a member.
+    /// The rows that a person's devices must show: the own rows, and the rows of the used spaces with the person as a member.
     func visible(to person: String) -> [SharedAccount] {
         guard let own = accounts[person] else { return [] }
         let spaces = accounts.values.filter {

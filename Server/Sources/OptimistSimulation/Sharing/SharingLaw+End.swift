@@ -2,7 +2,7 @@
 
 @_spi(Internals) import OptimistWire
 
-/// What the devices keep in their journals and rejections, by device.
+/// The values in the journals and rejections of the devices, by device.
 struct SharedKept {
     var texts: [Int: Set<String>] = [:]
     /// The rows with a rejection, on each device.
@@ -53,7 +53,7 @@ extension SharingLaw {
         }
     }
 
-    /// Rows that nobody deleted, and that are gone although their space is not.
+    /// Rows that no device deleted, and that are gone although their space is not.
     private func lostRows(_ kept: SharedKept) -> [String] {
         if history.hasRestoredDevice { return [] }
         let deleted = history.writes.reduce(into: Set<RowName>()) { $0.formUnion($1.deleted) }
@@ -82,7 +82,7 @@ extension SharingLaw {
         }
     }
 
-    /// Rows with an earlier text than one that was written later and that is not a rejection.
+    /// Rows with an earlier text than the latest one. Refused texts do not count.
     private func earlierTexts(_ kept: SharedKept) -> [String] {
         if history.hasGoneBack || history.hasRestoredDevice { return [] }
         return history.stored.keys.sorted().compactMap { name -> String? in

@@ -58,7 +58,7 @@ extension SharingPeople {
         }
     }
 
-    /// Where a device differs from what the server has for its person.
+    /// The differences between a device and the server's rows for its person.
     private func differences(of number: Int, _ db: Database, _ history: SharedHistory) throws -> [String] {
         let accounts = history.visible(to: world.person(of: number))
         let (mine, theirs) = (try SharedRows(db), SharedRows(accounts))

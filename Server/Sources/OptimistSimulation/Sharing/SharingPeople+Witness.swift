@@ -29,13 +29,13 @@ extension SharingPeople: ServerWitness {
     }
 }
 
-/// What an answer tells of an account.
+/// The part of an answer that is about one account.
 private struct Telling {
     var account: String
     var type = ""
     var changesRows = false
 
-    /// The roles of which the person must have one. Nil: any role will do.
+    /// The person must have one of these roles. Nil: any role will do.
     var neededRoles: Set<String>? {
         switch type {
         case _ where !changesRows: nil
@@ -45,7 +45,7 @@ private struct Telling {
         }
     }
 
-    /// A set tells of rows only if it changed some: to a stranger, every space looks empty.
+    /// The answer to a set counts only if rows changed: to a stranger, every space looks empty.
     static func all(in response: [UInt8]) -> [Telling] {
         guard let json = try? JSON(parsing: response), let calls = json["methodResponses"]?.array else { return [] }
         return calls.flatMap { call -> [Telling] in

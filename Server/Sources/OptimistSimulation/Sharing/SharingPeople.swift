@@ -31,7 +31,7 @@ final class SharingPeople: Users {
             schema: { _ in SharedTables.schema })
     }
 
-    /// Above what a world can write.
+    /// More rows than a world can write.
     let mostRows = 20_000
 
     func withState<Result: Sendable>(_ body: (inout State) -> sending Result) -> Result { state.withLock { body(&$0) } }
