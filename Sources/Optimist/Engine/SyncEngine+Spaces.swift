@@ -121,7 +121,10 @@ extension SyncEngine {
         logger.info("sync.space.failed", metadata: ["failure": "\(failure)"])
         switch failure {
         case .accessEnded(let end): return try await leave(ask.scope, ask.space, end)
-        case .spaceNotFound: pulls.spaces?.drop(ask.scope)
+        case .spaceNotFound:
+            // The server will never confirm it.
+            if try await store.isLeaving(ask.scope) { return try await leave(ask.scope, ask.space, EndedAccess(.left)) }
+            pulls.spaces?.drop(ask.scope)
         case .withheld(let withheld): try pause(withheld, insteadOf: ask.tables)
         case .cursorLost: try await store.startResync(of: ask.tables, in: ask.scope)
         case .forked(let epochs):
