@@ -100,7 +100,9 @@ struct OperatorSpacesTests {
             #expect(try await addList(server, 1, by: ann)["notCreated"] == .null)
             let shown = try await server.carryOut(.space(.show(space: space)))
             #expect(shown["kind"] == "space" && shown["members"] == 1 && shown["owners"] == 1 && shown["rows"] == 2)
-            #expect(try await server.carryOut(.space(.list)) == ["spaces": [shown]])
+            var listed = try #require(shown.object)
+            listed["events"] = nil
+            #expect(try await server.carryOut(.space(.list)) == ["spaces": [.object(listed)]])
             let again = SpaceOrder.create(space: space, isPublic: true, owner: "bob@example.org", name: "")
             #expect(try await refusal(server, again) == .spaceRefused)
             #expect(try await refusal(server, .setOwner(space: space, email: "eve@example.org")) == .notFound)
