@@ -17,7 +17,9 @@ extension SetEvaluation {
         return rules.objection(
             to: SpaceRules.Write(
                 operation: operation, account: book.account, access: book.snapshot.access,
-                owner: stored?.memory.person, generation: stored?.row.generation ?? 0, person: context.person,
+                owner: stored?.memory.person,
+                // Writes to a merged row are applied to the other row.
+                generation: stored?.memory.mergedInto == nil ? stored?.row.generation ?? 0 : 0, person: context.person,
                 members: members(in: operation.book).map(\.key), now: clock.date))
     }
 
