@@ -119,7 +119,6 @@ struct SharingLawTests {
         (S.invitation(), false, []), (S.invitation(), true, ["ticket"]),
         (S.invitation(used: 1), false, ["ticket"]), (S.invitation(role: "reader"), false, ["ticket"]),
         (S.invitation(ends: "2020-01-01T00:00:00Z"), false, ["ticket"]),
-        (S.invitation(used: 2), false, ["ticket", "ticket"]),
     ])
     mutating func `P9 a person who enters without an open invitation is found`(
         invitation: (table: String, id: String, generation: Int, json: String), wasRemoved: Bool, found: [String]

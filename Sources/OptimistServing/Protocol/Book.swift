@@ -18,11 +18,17 @@ struct Book {
     private init(_ snapshot: any AccountSnapshot, _ transaction: (any AccountTransaction)?) {
         self.snapshot = snapshot
         self.transaction = transaction
-        opening = SyncState(epoch: snapshot.epoch, seq: snapshot.seq)
+        opening = Self.state(of: snapshot, hasEntered: false)
     }
 
     var account: String { snapshot.account }
-    var state: SyncState { SyncState(epoch: snapshot.epoch, seq: snapshot.seq) }
+    var state: SyncState { Self.state(of: snapshot, hasEntered: !changedTypes.isEmpty) }
+
+    /// To a person with a ticket, a space looks new until the person has joined.
+    private static func state(of snapshot: any AccountSnapshot, hasEntered: Bool) -> SyncState {
+        let isHidden = !hasEntered && !snapshot.access.mayRead
+        return SyncState(epoch: snapshot.epoch, seq: isHidden ? 0 : snapshot.seq)
+    }
 
     /// - Throws: ``RequestProblem`` `pushRewound`, or the database's error.
     func notePush(_ number: Int64, device: String, day: Int) throws {

@@ -56,22 +56,6 @@ extension SharingTests {
         #expect(try await space(home, on: bob) == nil)
     }
 
-    @Test func `P12 a person can leave a space that the server does not know, with unsent rows in it`() async throws {
-        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
-        let link = try #require(try await ann.store.invite(to: home, label: "Home").link)
-        _ = try await bob.store.accept(link, as: "Bob")
-        try await sync(bob)
-        _ = try await add("Groceries", to: home, on: bob)
-        try await sync(bob)
-        #expect(try await bob.count("optimist_edit") > 0)
-        try await bob.store.leave(home)
-        try await sync(bob, bob)
-        #expect(try await space(home, on: bob) == nil)
-        #expect(try await bob.count("optimist_edit") == 0)
-        #expect(try await bob.lists().isEmpty)
-        #expect(try await bob.store.rejections().contains { $0.mine["name"] == .string("Groceries") })
-    }
-
     @Test func `P10 an owner who deletes a space does not send its unsent rows first`() async throws {
         let home = try await share("Home")
         let list = try await add("Groceries", to: home, on: ann)
