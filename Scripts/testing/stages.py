@@ -137,9 +137,6 @@ def whole_programs(level):
             f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"],
             # It keeps every core busy, so it runs with the lowest priority. It ends simulations that hang by itself.
             niceness=19, patience=None, environment=environment(level)),
-        Stage(
-            f"simulate {seeds} seeds of sharing people", [optimist(), "simulate", "--sharing", "--seeds", seeds],
-            count.counted, ["build"], niceness=19, patience=None, environment=environment(level)),
         *(
             Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,
                   environment=environment(level))
