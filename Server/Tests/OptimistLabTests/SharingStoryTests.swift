@@ -10,7 +10,7 @@ import Testing
 
 @testable import OptimistLab
 
-/// The story of a shared list, as the lab's page tells it: two people, three devices, and real HTTP.
+/// Two people share a list with three devices over HTTP, as on the lab's page.
 @Suite(.timeLimit(.minutes(20)))
 struct SharingStoryTests {
     @Test func `P1 P9: a list made offline reaches the other person by a link, and both write`() async throws {

@@ -21,12 +21,7 @@ extension Plan {
         for device in 0..<devices {
             for _ in 0..<Int.random(in: 5...30, using: &random) { add(.write, device, &random) }
         }
-        for kind in kinds {
-            for _ in 0..<Int.random(in: 1...(kind.isGreat ? 2 : 6), using: &random) {
-                add(kind, .random(in: 0..<devices, using: &random), &random)
-            }
-        }
-        events.sort { ($0.at, $0.draw) < ($1.at, $1.draw) }
+        addFaults(kinds, &random)
     }
 
     /// Draws a plan with several people, who share rows in spaces.
@@ -56,6 +51,11 @@ extension Plan {
                 add(kind, .random(in: 0..<devices, using: &random), &random)
             }
         }
+        addFaults(kinds, &random)
+    }
+
+    /// Adds faults of these kinds, and puts all events in order.
+    private mutating func addFaults(_ kinds: [Kind], _ random: inout SplitMix64) {
         for kind in kinds {
             for _ in 0..<Int.random(in: 1...(kind.isGreat ? 2 : 6), using: &random) {
                 add(kind, .random(in: 0..<devices, using: &random), &random)

@@ -11,21 +11,9 @@ struct Kept {
     /// The counts that were lost with their rows.
     private(set) var counts: [RowName: Int64] = [:]
 
-    private static let sql = """
-        SELECT t.name, k.id, k.mine, k.isRefused FROM (
-            SELECT tbl, id, mine, 0 AS isRefused FROM optimist_journal
-            UNION ALL SELECT tbl, id, whole, 0 FROM optimist_journal WHERE whole IS NOT NULL
-            UNION ALL SELECT tbl, id, mine, 1 FROM optimist_rejection
-        ) k JOIN optimist_table t ON t.number = k.tbl
-        """
-
     mutating func read(_ db: Database, of device: Int) throws {
-        for row in try Row.fetchAll(db, sql: Self.sql) {
-            guard let id = Rows.text(row[1]) else { continue }
-            let members = try JSON(parsing: (row[2] as String).utf8).object?.members ?? []
-            let values = Values(members.map { ($0.key, Rows.text($0.value)) }, uniquingKeysWith: { $1 })
-            let counts = members.compactMap { $0.value["@add"]?.int }
-            keep(values, counts, of: RowName(table: row[0], id: id), isRefused: row[3], on: device)
+        for row in try KeptRow.all(db) {
+            keep(row.values, row.counts, of: row.name, isRefused: row.isRefused, on: device)
         }
     }
 

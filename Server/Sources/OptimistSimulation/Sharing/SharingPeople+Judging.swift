@@ -60,7 +60,7 @@ extension SharingPeople {
 
     /// The differences between a device and the server's rows for its person.
     private func differences(of number: Int, _ db: Database, _ history: SharedHistory) throws -> [String] {
-        let accounts = history.visible(to: world.person(of: number))
+        let accounts = history.visible(to: world.app.person(of: number))
         let (mine, theirs) = (try SharedRows(db), SharedRows(accounts))
         var differences: [String] = []
         for name in Set(mine.rows.keys).union(theirs.rows.keys).sorted() {
@@ -86,22 +86,11 @@ extension SharingPeople {
 }
 
 extension SharedKept {
-    private static let sql = """
-        SELECT t.name, k.id, k.mine, k.isRefused FROM (
-            SELECT tbl, id, mine, 0 AS isRefused FROM optimist_journal
-            UNION ALL SELECT tbl, id, whole, 0 FROM optimist_journal WHERE whole IS NOT NULL
-            UNION ALL SELECT tbl, id, mine, 1 FROM optimist_rejection
-        ) k JOIN optimist_table t ON t.number = k.tbl
-        """
-
     mutating func read(_ db: Database, of device: Int) throws {
-        for row in try Row.fetchAll(db, sql: Self.sql) {
-            guard let id = Rows.text(row[1]) else { continue }
-            let name = RowName(table: row[0], id: id)
-            let members = try JSON(parsing: (row[2] as String).utf8).object?.members ?? []
-            texts[device, default: []].formUnion(members.compactMap { Rows.text($0.value) })
-            points[name, default: 0] += members.reduce(0) { $0 + ($1.value["@add"]?.int ?? 0) }
-            if row[3] { refused[device, default: []].insert(name) }
+        for row in try KeptRow.all(db) {
+            texts[device, default: []].formUnion(row.values.values.compactMap(\.self))
+            points[row.name, default: 0] += row.counts.reduce(0, +)
+            if row.isRefused { refused[device, default: []].insert(row.name) }
         }
     }
 }

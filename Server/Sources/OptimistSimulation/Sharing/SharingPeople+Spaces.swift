@@ -19,7 +19,7 @@ extension SharingPeople {
         let history = withState(\.history)
         for (number, device) in devices.enumerated() {
             guard let launch = device.launch else { continue }
-            let known = Set(history.visible(to: world.person(of: number)).compactMap(\.space))
+            let known = Set(history.visible(to: world.app.person(of: number)).compactMap(\.space))
             launch.process.spawn { [self] in
                 do {
                     for space in try await launch.store.read({ try Space.fetchAll($0) }) {
@@ -36,7 +36,7 @@ extension SharingPeople {
     /// - Returns: Whether there was anything to do.
     func carryOut(_ event: Plan.Event, in store: Store) async throws -> Bool {
         var random = SplitMix64(seed: event.draw)
-        let name = world.person(of: event.device)
+        let name = world.app.person(of: event.device)
         let spaces = try await store.read { try Space.order(Column("id")).fetchAll($0) }
         if event.kind == .found {
             guard spaces.count < 4 else { return false }

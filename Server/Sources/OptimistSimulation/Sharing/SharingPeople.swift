@@ -34,7 +34,9 @@ final class SharingPeople: Users {
     /// More rows than a world can write.
     let mostRows = 20_000
 
-    func withState<Result: Sendable>(_ body: (inout State) -> sending Result) -> Result { state.withLock { body(&$0) } }
+    func withState<Result: Sendable>(_ body: (inout State) throws -> sending Result) rethrows -> Result {
+        try state.withLock { try body(&$0) }
+    }
 
     var writeCount: Int { withState(\.history.writes.count) }
 
@@ -44,7 +46,7 @@ final class SharingPeople: Users {
         let news = try data.news(after: withState(\.history.seqs), while: server.process)
         if news.isEmpty { return }
         let before = withState(\.history)
-        try withStateThrowing { try $0.history.serve(news) }
+        try withState { try $0.history.serve(news) }
         for part in news {
             for row in part.rows {
                 log(
@@ -59,10 +61,8 @@ final class SharingPeople: Users {
 
     func serverWentBack() throws {
         let news = try data.news(after: [:], while: nil)
-        try withStateThrowing { try $0.history.goBack(to: news) }
+        try withState { try $0.history.goBack(to: news) }
     }
-
-    private func withStateThrowing(_ body: (inout State) throws -> Void) throws { try state.withLock { try body(&$0) } }
 
     func tombstonesWerePurged() { withState { $0.history.hasForgotten = true } }
 

@@ -16,6 +16,8 @@ struct UsersApp: Sendable {
     var app: @Sendable (Int) -> SimulatedApp
     /// The server's schema at a version.
     var schema: @Sendable (Int) -> Schema
+
+    func person(of device: Int) -> String { persons[device % persons.count] }
 }
 
 /// The users of a world: what they do, and the rules that hold for their rows.
@@ -26,7 +28,7 @@ protocol Users: AnyObject, Sendable {
 
     /// Carries out a user's event.
     func act(_ event: Plan.Event)
-    /// Reads what the server has committed since the last call.
+    /// Reads the server's commits since the last call.
     func serverHasCommitted() throws
     /// Called after the server was restored to an earlier state.
     func serverWentBack() throws

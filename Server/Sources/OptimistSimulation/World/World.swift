@@ -58,7 +58,7 @@ final class World: Sendable {
         devices = (0..<plan.devices).map { number in
             SimulatedDevice(
                 name: "device \(number)", app: app.app(1), scheduler: scheduler, server: server,
-                person: app.persons[number % app.persons.count],
+                person: app.person(of: number),
                 seed: plan.seed ^ (UInt64(number + 1) &* 0xD134_2543_DE82_EF95))
         }
         withState { $0.toCome = Set(plan.events.filter { $0.kind == .join }.map(\.device)) }
@@ -69,8 +69,6 @@ final class World: Sendable {
     func inhabit(by users: any Users) { withState { $0.users = users } }
 
     var users: (any Users)? { state.withLock(\.users) }
-
-    func person(of device: Int) -> String { app.persons[device % app.persons.count] }
 
     /// Notifies a watcher of the server's commits.
     final class Commits: Sendable {

@@ -92,7 +92,7 @@ struct AttackTests {
     // MARK: - Members
 
     @Test(arguments: [AttackScene.Role.reader, .writer])
-    func `P6 a member does what the role allows, and no other write of the member changes anything`(
+    func `P6 the writes that a role allows change the space, and other writes change nothing`(
         role: AttackScene.Role
     ) async throws {
         try await attacking { scene async throws in
