@@ -174,6 +174,7 @@ public struct NavigationLink<Label: View, Destination: View>: Drawn {}
 
 extension NavigationLink where Label == Text {
     public nonisolated init(_ titleKey: LocalizedStringKey, @ViewBuilder destination: () -> Destination) {}
+    public nonisolated init<S: StringProtocol>(_ title: S, @ViewBuilder destination: () -> Destination) {}
 }
 
 // MARK: - Modifiers
