@@ -111,8 +111,11 @@ struct SpaceGuard {
         let ref = RowRef(table: table.layout.number, id: id)
         if writes.formerOwners.contains(ref) { return .owner }
         guard let entry = try entries.entry(ref) else { return nil }
+        let values = try table.values(id)
+        // Until the server has admitted the person, the invitation's role is unknown.
+        if entry.remote.generation == 0, values?[MemberRow.ticketColumn]?.string != nil { return nil }
         let isEdited = entry.isKnownToServer && entry.dirty & column.mask != 0
-        let value = try isEdited ? entry.baseValue(of: column) : table.values(id)?["role"]
+        let value = isEdited ? entry.baseValue(of: column) : values?[column.name]
         return value?.string.map { SpaceRole(rawValue: $0) }
     }
 
