@@ -134,6 +134,7 @@ private struct SpacePurge {
             try door.entries.save(entry)
         }
         for entry in moved { try bringBack(entry, refusal) }
+        try setAsideRowsOfOtherScopes()
         try forgetValuesOfOthers()
         try db.deferringForeignKeys {
             for layout in layouts.reversed() {
@@ -147,6 +148,25 @@ private struct SpacePurge {
         try forget()
         if let joining { try begin(with: joining) }
         return rejected + moved.count
+    }
+
+    /// Parks the rows of other scopes that the app's table has below rows of the space, until their parents exist again.
+    /// SQLite would delete them with the space. The device has yet to hear that their parents have moved, too.
+    private mutating func setAsideRowsOfOtherScopes() throws {
+        for layout in layouts {
+            for referrer in door.references.referrers(to: layout.name) {
+                let parents = try DatabaseValue.fetchAll(
+                    db,
+                    sql: """
+                        SELECT DISTINCT p.id FROM optimist_remote p
+                        JOIN \(referrer.layout.quotedName) c ON c.\(referrer.column.name.quotedDatabaseIdentifier) = p.id
+                        JOIN optimist_remote r ON r.tbl = ? AND r.id = c.id AND r.scope <> p.scope
+                        WHERE p.tbl = ? AND p.scope = ?
+                        """, arguments: [referrer.layout.number, layout.number, scope.number])
+                for parent in parents { try door.delete(RowRef(table: layout.number, id: parent), .takenBack) }
+            }
+        }
+        try Store.receiveAnew(door.toReceive, of: layouts, in: db)
     }
 
     private func memberRow(_ id: DatabaseValue) throws -> RowEntry? {
