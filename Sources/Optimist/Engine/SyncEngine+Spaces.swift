@@ -38,14 +38,22 @@ extension SyncEngine {
         for space in spaces {
             if let end = answer.end(of: space.id, at: space.cursor) {
                 try await leave(space.scope, space.id, end)
-            } else if answer.missing.contains(space.id), try await store.isLeaving(space.scope) {
-                // The server will never confirm it.
-                try await leave(space.scope, space.id, EndedAccess(.left))
+            } else if answer.missing.contains(space.id) {
+                try await meetLoss(of: space.scope, space.id)
             } else {
                 present.append(space)
             }
         }
         return SpacePlan(present, changed: answer.changed)
+    }
+
+    /// The remote does not know the space, because it was restored.
+    private func meetLoss(of scope: Int64, _ space: String) async throws {
+        // The server will never confirm the departure.
+        if try await store.hasLeft(scope) { return try await leave(scope, space, EndedAccess(.left)) }
+        logger.notice("sync.space.lost")
+        pulls.spaces?.drop(scope)
+        try await store.beginAgain(with: scope)
     }
 
     private func nextSteps(_ account: RemoteAccount) async throws -> SpacePlan.Steps? {
@@ -122,8 +130,8 @@ extension SyncEngine {
         switch failure {
         case .accessEnded(let end): return try await leave(ask.scope, ask.space, end)
         case .spaceNotFound:
-            // The server will never confirm it.
-            if try await store.isLeaving(ask.scope) { return try await leave(ask.scope, ask.space, EndedAccess(.left)) }
+            // With a cursor, only its epoch shows whether the space was deleted.
+            if ask.cursor == nil { return try await meetLoss(of: ask.scope, ask.space) }
             pulls.spaces?.drop(ask.scope)
         case .withheld(let withheld): try pause(withheld, insteadOf: ask.tables)
         case .cursorLost: try await store.startResync(of: ask.tables, in: ask.scope)

@@ -13,6 +13,9 @@ struct Scope: Equatable, Sendable {
     var space: String?
     /// The wire id of the person's own row among the members of the space. Nil if unknown.
     var member: String?
+    /// The secret of the link by which this device joined. Nil on devices that did not open a link, and for the space's
+    /// founder.
+    var ticket: String?
     /// The epochs of the remote's database as this device knows them, oldest first.
     var epochs: [RemoteEpoch] = []
     /// When the device forgets deleted rows. Nil until it first knows one of the server's transactions.
@@ -40,11 +43,11 @@ extension Scope {
     static func fetch(_ number: Int64, in db: Database) throws -> Scope {
         var scope = Scope(number: number)
         let statement = try db.cachedStatement(
-            sql: "SELECT epochs, deletedSeq, deletedSeqAt, space, member FROM optimist_scope WHERE number = ?")
+            sql: "SELECT epochs, deletedSeq, deletedSeqAt, space, member, ticket FROM optimist_scope WHERE number = ?")
         guard let row = try Row.fetchOne(statement, arguments: [number]) else { return scope }
         if let text = row[0] as String? { scope.epochs = [RemoteEpoch](json: try? JSON(parsing: text.utf8)) }
         if let seq = row[1] as Int64?, let at = row[2] as Int64? { scope.forgetting = Forgetting(seq: seq, at: at) }
-        (scope.space, scope.member) = (UUIDForm.bytes.wire(row[3]), UUIDForm.bytes.wire(row[4]))
+        (scope.space, scope.member, scope.ticket) = (UUIDForm.bytes.wire(row[3]), UUIDForm.bytes.wire(row[4]), row[5])
         return scope
     }
 

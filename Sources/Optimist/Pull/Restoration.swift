@@ -7,20 +7,26 @@ import OptimistWire
 struct Restoration {
     private var door: Door
     private let device: String
+    private let scope: Scope
+    private let role: SpaceRole?
 
-    init(_ layouts: [TableLayout], _ db: Database, at milliseconds: Int64) throws {
+    /// - Parameter scope: The scope whose rows the remote lost.
+    init(_ layouts: [TableLayout], _ scope: Scope, _ db: Database, at milliseconds: Int64) throws {
         door = try Door(layouts, db, at: milliseconds)
         device = try DeviceIdentity.current(in: db)
+        self.scope = scope
+        role = try scope.role(in: db)
     }
 
     /// Marks the rows of a table as unsent if the remote confirmed them after a transaction. They keep their original
     /// groups, as far as the stamps show these. If this device does not have a copy of a life, for example of a parked
-    /// row, another device sends it.
+    /// row, or if the person may not write the row, another device sends it.
     ///
-    /// - Returns: Whether a parked row was forgotten.
-    mutating func restore(_ layout: TableLayout, in scope: Int64, after common: Int64) throws -> Bool {
+    /// - Returns: Whether the device must receive the table again.
+    mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
         guard let table = door.tables[layout.number] else { return false }
-        let db = door.db
+        let (db, scope) = (door.db, scope.number)
+        var isLacking = false
         let ids = try DatabaseValue.fetchAll(
             db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND scope = ? AND seq > ?",
             arguments: [layout.number, scope, common])
@@ -28,7 +34,9 @@ struct Restoration {
             guard var entry = try door.entries.entry(RowRef(table: layout.number, id: id)) else { continue }
             entry.remote.lose(after: common)
             entry.local?.stopWaiting()
-            if entry.hasServersLife, entry.isHere(in: layout) {
+            if try !mayWrite(entry.ref, layout) {
+                isLacking = true
+            } else if entry.hasServersLife, entry.isHere(in: layout) {
                 try restore(&entry, in: table)
             } else if entry.isRestored || entry.isWhollyUnsent(in: layout) {
                 // The row is sent in full anyway.
@@ -45,7 +53,17 @@ struct Restoration {
         try db.execute(
             sql: "DELETE FROM optimist_parked WHERE tbl = ? AND scope = ? AND seq > ?",
             arguments: [layout.number, scope, common])
-        return db.changesCount > 0
+        return isLacking || db.changesCount > 0
+    }
+
+    /// Whether the server would take the row from this person. A role that the device does not know forbids nothing.
+    private func mayWrite(_ ref: RowRef, _ layout: TableLayout) throws -> Bool {
+        if scope.number == Scope.personal { return true }
+        return switch layout.name {
+        case MemberRow.databaseTableName: layout.idForm.wire(ref.id) == scope.member
+        case InvitationRow.databaseTableName: role == .owner
+        default: role?.mayWrite ?? true
+        }
     }
 
     /// Marks a row as lost by the server. An unsent edit that is earlier than a server value ends, and the journal

@@ -35,7 +35,7 @@ extension Store {
         let from = guarantees.state(of: cursor)
         // A table without state, for example during a resync, counts as being in the last noted epoch.
         let latest = lineage.mine.last.map { SyncState(epoch: $0.name, seq: .max) } ?? from
-        var restoration = try Restoration(layouts, db, at: milliseconds)
+        var restoration = try Restoration(layouts, scope, db, at: milliseconds)
         let counting = Set(layouts.filter { !$0.rules.counters.isEmpty }.map(\.name))
         var wentBack = false
         for var progress in try stored.fetchAll(layouts.map(\.name)) {
@@ -45,7 +45,7 @@ extension Store {
             else { continue }
             let common = lineage.common(with: known)
             guard let layout = layout(named: progress.table) else { continue }
-            let hasDropped = try restoration.restore(layout, in: stored.scope, after: common)
+            let hasDropped = try restoration.restore(layout, after: common)
             scope.rememberDeletedRows(after: common)
             guard let state = progress.state else { continue }
             // While more pages are due, the table is in a state that the server never had. The table lacks the parked

@@ -19,8 +19,9 @@ struct Departures {
 
     /// If a unit is a departure that must wait for another row, holds the unit.
     mutating func holdUp(_ unit: [PushAssembly.Unsent]) throws -> Bool {
-        // If the space is deleted, its unsent rows are not needed any more.
-        guard unit.count == 1, let member = unit.first, isDeparture(member),
+        // If the space is deleted, its unsent rows are not needed any more. Before the person has joined, no row of the
+        // space can be sent.
+        guard unit.count == 1, let member = unit.first, isDeparture(member), member.entry.remote.generation > 0,
             let other = try lastUnsent(in: member.scope, besides: member.entry.ref)
         else { return false }
         let due = try entries.hold(member.entry, until: other, tables, at: now)

@@ -41,6 +41,9 @@ struct PushResults {
             if verdict.refusal?.code == "invitationInvalid", Self.isEarly(sent, at: corrected) {
                 return .retry(after: nil, DeferralReason("invitationInvalid"))
             }
+            if case .retry(_, .unknownAccount?) = verdict, Self.isDeparture(sent, door.tables) {
+                return .accepted(seq: 0)
+            }
             guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),
                 try parked.awaitsDeletion(owner)
             else { return verdict }
@@ -53,6 +56,12 @@ struct PushResults {
     /// Whether an invitation may still reach the server from the device that made it. A link is usable offline.
     private static func isEarly(_ sent: SentRow, at corrected: Int64) -> Bool {
         corrected - sent.lifeStamp.milliseconds < heldMilliseconds
+    }
+
+    /// Whether the row takes a person out of a space, so that nothing is left to do if the server does not know the
+    /// person there.
+    private static func isDeparture(_ sent: SentRow, _ tables: AppTables) -> Bool {
+        sent.kind == .delete && tables[sent.ref.table]?.layout.name == MemberRow.databaseTableName
     }
 
     /// Applies refusals last, each with the rows that refer to the refused row (V5).

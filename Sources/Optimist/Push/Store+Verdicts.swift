@@ -75,7 +75,7 @@ extension Store {
     }
 
     /// The verdicts. If this device does not know the answer's epoch for a row's table yet, a retry replaces the row's
-    /// verdict.
+    /// verdict, unless the answer is about a space that the server does not know.
     ///
     /// If the database went back, a missing row may be lost, not deleted. The database may also lose an accepted change
     /// before the device pulls it. So the device sends the row again as soon as it knows how both epochs are related.
@@ -84,14 +84,12 @@ extension Store {
         return try await read { db in
             var known = KnownEpochs(self.layouts, db)
             return try zip(batch.sent, answer.verdicts).map { sent, verdict in
+                if case .retry(_, .unknownAccount?) = verdict { return verdict }
                 let mine = try known.epoch(of: sent)
-                return mine == nil || mine == epoch ? verdict : .retry(after: Self.pauseForPull, .restarted)
+                return mine == nil || mine == epoch ? verdict : .retry(after: nil, .restarted)
             }
         }
     }
-
-    /// The longest time that such a row waits. The next page ends the wait.
-    private static let pauseForPull = Duration.seconds(1)
 }
 
 /// The epochs in which the device knows the tables of scopes.

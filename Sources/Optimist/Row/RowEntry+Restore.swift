@@ -35,7 +35,7 @@ extension RowEntry {
     }
 
     private mutating func restoreColumns(besides mask: Int64, in layout: TableLayout) {
-        for column in layout.columns where mask & column.mask == 0 {
+        for column in layout.columns where mask & column.mask == 0 && layout.isStoredByServer(column) {
             guard let clock = column.isCounter ? counters[column.bit]?.pushed.latestClock : remote.clock(of: column)
             else { continue }
             local?.restore(column, at: clock)

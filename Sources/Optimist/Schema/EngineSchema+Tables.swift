@@ -17,7 +17,8 @@ extension EngineSchema {
             deletedSeq INTEGER,                 -- deleted rows up to this transaction are forgotten next
             deletedSeqAt INTEGER,               -- when deletedSeq was recorded, by the remote's clock, in milliseconds
             space BLOB UNIQUE,                  -- the id of the space, null: the personal account
-            member BLOB                         -- the id of the person's own row in optimist_member, null: unknown
+            member BLOB,                        -- the id of the person's own row in optimist_member, null: unknown
+            ticket TEXT                         -- the secret of the link by which this device joined, null: none
         );
         INSERT INTO optimist_scope(number) VALUES (0);
         CREATE TABLE optimist_progress(         -- how far a table of a scope was received: see TableProgress

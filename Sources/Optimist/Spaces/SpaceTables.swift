@@ -70,35 +70,3 @@ enum SpaceTables {
         """,
     ]
 }
-
-/// The person's use of a space, in the person's own account. Its id is the id of the space.
-struct SpaceRow: Codable, Identifiable, SyncedRecord {
-    static let databaseTableName = "optimist_space"
-    var id: UUID
-    var name: String?
-}
-
-/// A member of a space.
-struct MemberRow: Codable, Identifiable, SyncedRecord {
-    static let databaseTableName = "optimist_member"
-    static let syncRules = SyncRules(space: .own("space"))
-    var id: UUID
-    var space: UUID?
-    var name: String?
-    var role: String?
-    var ticket: String?
-}
-
-/// An open invitation to a space.
-struct InvitationRow: Codable, Identifiable, SyncedRecord {
-    static let databaseTableName = "optimist_invitation"
-    static let syncRules = SyncRules(space: .own("space"))
-    var id: UUID
-    var space: UUID?
-    var role: String?
-    var label: String?
-    var endsAt: Date?
-    var uses: Int?
-    var used: Int?
-    var hash: Data?
-}

@@ -24,12 +24,12 @@ extension Store {
         }
     }
 
-    /// Whether the user has left the space, and the server has not confirmed it.
-    func isLeaving(_ scope: Int64) async throws -> Bool {
+    /// Whether the user has left the space on this device.
+    func hasLeft(_ scope: Int64) async throws -> Bool {
         try await read { db in
             let sql = """
-                SELECT EXISTS (SELECT 1 FROM optimist_scope o JOIN optimist_edit e ON e.id = o.member
-                WHERE o.number = ? AND e.tbl = \(SpaceTables.members) AND e.generation & 1 = 0)
+                SELECT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.number = ? AND o.member IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member))
                 """
             return try Bool.fetchOne(db, sql: sql, arguments: [scope]) ?? false
         }
@@ -77,11 +77,12 @@ extension Store {
         }
     }
 
-    /// The scopes whose member row is neither here nor at the server, nor on its way.
+    /// The scopes whose member row is neither here nor on its way, and which the server never had.
     private static let notEntered = """
         SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member)
-        AND NOT EXISTS (SELECT 1 FROM optimist_remote r WHERE r.id = o.member AND r.tbl = \(SpaceTables.members))
+        AND NOT EXISTS (SELECT 1 FROM optimist_remote r
+        WHERE r.id = o.member AND r.tbl = \(SpaceTables.members) AND r.seq > 0)
         AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.id = o.member AND e.tbl = \(SpaceTables.members))
         """
 
@@ -178,8 +179,9 @@ private struct SpacePurge {
     /// Begins a new scope of the space. If the member row was sent already, it is in that scope.
     private mutating func begin(with member: RowEntry) throws {
         try db.execute(
-            sql: "INSERT INTO optimist_scope(space, member) VALUES (?, ?)",
-            arguments: [scope.space.flatMap(UUIDForm.bytes.stored), member.ref.id])
+            sql: """
+                INSERT INTO optimist_scope(space, member, ticket) SELECT ?, id, ticket FROM optimist_member WHERE id = ?
+                """, arguments: [scope.space.flatMap(UUIDForm.bytes.stored), member.ref.id])
         if !member.isPlaced { return }
         var placed = member
         placed.remote.hear(in: db.lastInsertedRowID)

@@ -88,7 +88,9 @@ extension Store {
             try SpaceRow(id: link.space, name: nil).insert(db, onConflict: .ignore)
             try MemberRow(id: own, space: link.space, name: member, ticket: link.secret.text).insert(db)
             // The known member row may still be the person's.
-            if known == nil || known?.id == joining?.id { try Self.note(own, in: link.space, db) }
+            if known == nil || known?.id == joining?.id {
+                try Self.note(own, in: link.space, ticket: link.secret.text, db)
+            }
             return try Self.space(link.space, db)
         }
         return (space, receipt)
@@ -177,12 +179,14 @@ extension Store {
     }
 
     /// Notes the person's own member row before the server knows it.
-    private static func note(_ member: SpaceMember.ID, in space: Space.ID, _ db: Database) throws {
+    private static func note(
+        _ member: SpaceMember.ID, in space: Space.ID, ticket: String? = nil, _ db: Database
+    ) throws {
         try db.execute(
             sql: """
-                INSERT INTO optimist_scope(space, member) VALUES (?, ?)
-                ON CONFLICT(space) DO UPDATE SET member = excluded.member
-                """, arguments: [space, member])
+                INSERT INTO optimist_scope(space, member, ticket) VALUES (?, ?, ?)
+                ON CONFLICT(space) DO UPDATE SET member = excluded.member, ticket = excluded.ticket
+                """, arguments: [space, member, ticket])
     }
 
     private static func setRole(of member: SpaceMember.ID, to role: SpaceRole, _ db: Database) throws {

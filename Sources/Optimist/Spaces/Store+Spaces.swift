@@ -70,10 +70,13 @@ extension Scope {
 
     /// The server accepts the person's row of a space together with the member row, so the space is read from then on. If
     /// the row is deleted later, the space is read until the server reports the end of access. A person who joins again
-    /// still has the row, and waits for the new member row.
+    /// still has the row, and waits for the new member row. A restored server may have lost the row of a space that was
+    /// received.
     private static let accepted = """
-        SELECT o.number, o.space FROM optimist_scope o JOIN optimist_remote r ON r.id = o.space
-        AND r.tbl = \(SpaceTables.spaces) WHERE r.generation > 0
+        SELECT o.number, o.space FROM optimist_scope o WHERE o.space IS NOT NULL
+        AND (EXISTS (SELECT 1 FROM optimist_remote r
+        WHERE r.tbl = \(SpaceTables.spaces) AND r.id = o.space AND r.generation > 0)
+        OR EXISTS (SELECT 1 FROM optimist_progress p WHERE p.scope = o.number))
         AND NOT EXISTS (SELECT 1 FROM optimist_edit e LEFT JOIN optimist_remote m ON m.tbl = e.tbl AND m.id = e.id
         WHERE e.tbl = \(SpaceTables.members) AND e.id = o.member
         AND coalesce(m.generation, 0) = 0)

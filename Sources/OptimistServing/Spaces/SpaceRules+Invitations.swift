@@ -26,6 +26,7 @@ extension SpaceRules {
     /// ticket, and for a space that does not exist. Other rows wait for the member row.
     func objectionToUninvited(_ write: Write) -> SetError {
         guard write.operation.key.type == types.member else { return .notEntered(write.members) }
+        if case .destroy = write.operation.action { return SetError("notFound", "The row does not exist.") }
         return SetError("invitationInvalid", "The invitation does not exist, or is not valid any more.")
     }
 

@@ -11,7 +11,7 @@ import Testing
 
 /// How a person leaves a space, and how an app learns that a space has ended.
 extension SharingTests {
-    private func space(_ id: UUID, on phone: ListPhone) async throws -> Space? {
+    func space(_ id: UUID, on phone: ListPhone) async throws -> Space? {
         try await phone.store.read { try Space.filter(Column("id") == id).fetchOne($0) }
     }
 

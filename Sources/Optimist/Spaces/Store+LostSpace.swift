@@ -1,0 +1,81 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import GRDB
+import OptimistWire
+
+extension Store {
+    /// Begins again with a space that a restored remote does not know (L3, P12). Does nothing if the device knows of
+    /// nothing that the remote had.
+    ///
+    /// The person's member row and the rows that the person may write are sent again. The founder's member row founds
+    /// the space, and the row of a person who joined has the ticket of that time. Other persons come back by
+    /// themselves, so their member rows are removed.
+    func beginAgain(with number: Int64) async throws {
+        let now = milliseconds
+        try await apply { db in
+            let scope = try Scope.fetch(number, in: db)
+            let stored = try ProgressTable(db, of: number)
+            let tables = try stored.fetchAll(self.sharedTables)
+            guard try scope.wasOnServer(db) || tables.contains(where: { $0.latest != nil }) else { return }
+            try scope.forgetOtherMembers(in: db)
+            var restoration = try Restoration(self.layouts, scope, db, at: now)
+            for layout in self.layouts where layout.isKept(in: number) {
+                if layout.name == MemberRow.databaseTableName, try !scope.mayEnter(db) { continue }
+                _ = try restoration.restore(layout, after: 0)
+            }
+            for var progress in tables where progress.latest != nil {
+                progress.startOver(mayBeForgotten: true, hasParked: false)
+                try stored.save(progress)
+            }
+            try Scope.update(number, in: db) { scope in
+                scope.epochs = []
+                scope.rememberDeletedRows(after: 0)
+            }
+            try WaitTable(db).release(.restarted)
+            self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
+            try scope.showTicket(in: db)
+        }
+        writes.send()
+    }
+}
+
+extension Scope {
+    private var memberID: DatabaseValue? { member.flatMap(UUIDForm.bytes.stored) }
+
+    /// The person's role in the space, as far as the device knows. Nil in the personal account.
+    func role(in db: Database) throws -> SpaceRole? {
+        guard let memberID else { return nil }
+        return try SpaceRole.fetchOne(
+            db.cachedStatement(sql: "SELECT role FROM optimist_member WHERE id = ?"), arguments: [memberID])
+    }
+
+    /// Whether this device can bring the person back, and the server has had the member row.
+    fileprivate func wasOnServer(_ db: Database) throws -> Bool {
+        guard try mayEnter(db), let memberID else { return false }
+        let sql = """
+            SELECT EXISTS (SELECT 1 FROM optimist_remote WHERE tbl = \(SpaceTables.members) AND id = ? AND generation > 0)
+            """
+        return try Bool.fetchOne(db, sql: sql, arguments: [memberID]) ?? false
+    }
+
+    /// Only the founder has no ticket, and is an owner. A device that did not open the link waits for the one that did.
+    fileprivate func mayEnter(_ db: Database) throws -> Bool { try ticket != nil || role(in: db) == .owner }
+
+    /// Makes the member row send the ticket with it.
+    fileprivate func showTicket(in db: Database) throws {
+        guard let ticket else { return }
+        try db.execute(sql: "UPDATE optimist_member SET ticket = ? WHERE id = ?", arguments: [ticket, memberID])
+    }
+
+    /// Removes the other members as if the server had told it.
+    fileprivate func forgetOtherMembers(in db: Database) throws {
+        let others = """
+            (SELECT id FROM optimist_remote WHERE tbl = \(SpaceTables.members) AND scope = ? AND id IS NOT ?)
+            """
+        for sql in [
+            "DELETE FROM optimist_member WHERE id IN \(others)",
+            "DELETE FROM optimist_edit WHERE tbl = \(SpaceTables.members) AND id IN \(others)",
+            "DELETE FROM optimist_remote WHERE tbl = \(SpaceTables.members) AND scope = ? AND id IS NOT ?",
+        ] { try db.execute(sql: sql, arguments: [number, memberID]) }
+    }
+}
