@@ -27,7 +27,7 @@ extension Oracle {
             !shown.unsettled.contains($0) && history.log.versions(of: $0).isEmpty
         }
         return strangers.map { ($0, "untrue: \($0) is called synced, and the server never had it (Q2)") }
-            + (try Row.fetchAll(shown.db, sql: Self.knownCells).compactMap { row in
+            + (try Row.fetchAll(shown.db.cachedStatement(sql: Self.knownCells)).compactMap { row in
                 guard let (cell, clock) = try held(row, shown) else { return nil }
                 return finding(on: cell, under: clock, shown).map { (cell.row, $0) }
             })

@@ -78,7 +78,10 @@ enum Rows {
 
     /// Reads names of rows from columns with the table and the id.
     static func names(_ db: Database, _ sql: String) throws -> Set<RowName> {
-        Set(try Row.fetchAll(db, sql: sql).compactMap { row in text(row[1]).map { RowName(table: row[0], id: $0) } })
+        Set(
+            try Row.fetchAll(db.cachedStatement(sql: sql)).compactMap { row in
+                text(row[1]).map { RowName(table: row[0], id: $0) }
+            })
     }
 
     /// Returns the server's last transaction on each row whose version a device has received and shows.

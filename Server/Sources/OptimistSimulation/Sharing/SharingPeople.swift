@@ -145,7 +145,7 @@ final class SharingPeople: Users {
             AND member NOT IN (SELECT id FROM optimist_edit
             WHERE tbl = (SELECT number FROM optimist_table WHERE name = 'optimist_member'))
             """
-        return try String.fetchSet(db, sql: sql)
+        return try String.fetchSet(db.cachedStatement(sql: sql))
     }
 
     private static func spaces(changedFrom before: SharedRows, to after: SharedRows) -> Set<String> {

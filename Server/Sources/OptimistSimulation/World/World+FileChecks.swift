@@ -18,7 +18,7 @@ extension World {
 
     /// Pages are applied with deferred foreign keys, so this must hold at any time.
     func checkReferences(_ db: Database, _ name: String) throws {
-        if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
+        if try Row.fetchOne(db.cachedStatement(sql: "PRAGMA foreign_key_check")) != nil {
             find("broken reference: in the file of \(name)")
         }
     }
