@@ -21,6 +21,9 @@ package struct RunReport: Sendable {
 package enum WorldRun {
     /// The time limit of a healed world.
     static let patience = Duration.seconds(1800)
+    /// The most jobs in 30 seconds of a world that has been healed for two minutes. Such a world only waits, so more jobs
+    /// mean that devices try again and again without a pause.
+    static let mostJobs = 10_000
 
     /// Runs a plan and judges it. Blocks its thread, which executes everything.
     ///
@@ -64,18 +67,24 @@ extension World {
         let start = scheduler.now
         var isQuiet = false
         while !isQuiet, scheduler.now - start < WorldRun.patience {
+            let steps = scheduler.steps
             scheduler.run(for: .seconds(30))
             isQuiet = (try? users?.isQuiet()) ?? false
+            let jobs = scheduler.steps - steps
+            if !isQuiet, scheduler.now - start > .seconds(120), jobs > WorldRun.mostJobs {
+                find("busy: \(jobs) jobs in 30 seconds of a healed world that is not settled (S5)")
+                return logStatuses()
+            }
         }
         if !isQuiet {
             find("stuck: not settled \(WorldRun.patience) after all faults were healed")
-            logStatuses()
         }
         followStatuses()
         // A lane that has just failed may wait a minute for its next attempt, and its status says so.
         let rest = scheduler.now + .seconds(120)
         repeat { scheduler.run(for: .seconds(5)) } while !isEveryAppContent && scheduler.now < rest
         do { try users?.judgeTheEnd() } catch { find("the judges cannot read the server: \(error)") }
+        if hasFindings { logStatuses() }
     }
 
     private var hasFindings: Bool { withState { !$0.findings.isEmpty } }

@@ -50,6 +50,13 @@ extension World {
         do { try read(device, judge) } catch { find("the judges cannot read \(device.name): \(error)") }
     }
 
+    /// The engine's tables that are empty on a device without trouble, and its scopes.
+    private static let troubles = [
+        "optimist_state WHERE state <> 'synced'", "optimist_rejection", "optimist_edit", "optimist_parked",
+        "optimist_unseen",
+        "optimist_scope",
+    ]
+
     /// Logs the status of every app, to find a stuck device.
     func logStatuses() {
         for device in devices {
@@ -69,11 +76,11 @@ extension World {
         for device in devices {
             do {
                 try read(device) { db in
-                    let unsettled = try Row.fetchAll(db, sql: "SELECT * FROM optimist_state WHERE state <> 'synced'")
-                    let refused = try Row.fetchAll(db, sql: "SELECT * FROM optimist_rejection")
-                    let pending = try Row.fetchAll(db, sql: "SELECT * FROM optimist_edit")
-                    let parked = try Row.fetchAll(db, sql: "SELECT * FROM optimist_parked")
-                    for row in unsettled + refused + pending + parked { log("\(device.name) has \(row)") }
+                    for table in Self.troubles {
+                        for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
+                            log("\(device.name) has in \(table): \(row)")
+                        }
+                    }
                 }
             } catch { log("\(device.name) cannot be read: \(error)") }
         }
