@@ -58,8 +58,10 @@ private struct SharedStory {
         return (list.table, list.id, generation, "{\"name\":\"\(name)\",\"space\":\(place),\"@hlc\":\"\(padded)-A\"}")
     }
 
-    static func todoRow(points: Int = 0) -> (table: String, id: String, generation: Int, json: String) {
-        (todo.table, todo.id, 1, "{\"content\":\"d0w0.2\",\"listId\":\"\(list.id)\",\"points\":\(points)}")
+    static func todoRow(
+        points: Int = 0, generation: Int = 1
+    ) -> (table: String, id: String, generation: Int, json: String) {
+        (todo.table, todo.id, generation, "{\"content\":\"d0w0.2\",\"listId\":\"\(list.id)\",\"points\":\(points)}")
     }
 
     static func invitation(
@@ -155,6 +157,15 @@ struct SharingLawTests {
         #expect(other.kinds() == ["lost"])
     }
 
+    @Test mutating func `P4 a row that is gone is lost, unless a device deleted the row above it`() throws {
+        try story.found()
+        try story.serve(S.account, [S.listRow(), S.todoRow()])
+        try story.serve(S.account, [S.listRow(generation: 2), S.todoRow(generation: 2)])
+        #expect(story.kinds() == ["lost", "lost"])
+        story.write(1, at: 20) { $0.deleted = [S.list] }
+        #expect(story.kinds() == [])
+    }
+
     @Test mutating func `P4 a list that is where an earlier move put it is found`() throws {
         try story.found()
         try story.serve(S.account, [S.listRow()])
@@ -163,6 +174,9 @@ struct SharingLawTests {
         #expect(story.kinds() == [])
         story.write(1, at: 20) { $0.places = [S.list: String?.none] }
         #expect(story.kinds() == ["move"])
+        #expect(story.kinds(SharedKept(refused: [1: [S.list]])) == [])
+        try story.serve(S.account, [S.listRow(generation: 2)])
+        try story.serve("ann", [S.listRow(in: nil, generation: 3)])
         #expect(story.kinds(SharedKept(refused: [1: [S.list]])) == [])
     }
 

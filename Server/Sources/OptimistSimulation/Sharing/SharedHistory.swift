@@ -52,6 +52,8 @@ struct SharedHistory {
     private(set) var byRow: [RowName: [Int]] = [:]
     /// Every text that the server ever stored, by row.
     private(set) var stored: [RowName: Set<String>] = [:]
+    /// Every row that a stored row ever was below, by row.
+    private(set) var parents: [RowName: Set<RowName>] = [:]
     private(set) var accounts: [String: SharedAccount] = [:]
     private(set) var hasGoneBack = false
     private(set) var hasRestoredDevice = false
@@ -76,6 +78,11 @@ struct SharedHistory {
 
     func writes(of row: RowName) -> [(number: Int, write: Write)] { (byRow[row] ?? []).map { ($0, writes[$0]) } }
 
+    /// Whether a deletion took the row: its own, or one of a row above it, which the server carries out below that row.
+    func isDeleted(_ name: RowName, by deleted: Set<RowName>) -> Bool {
+        deleted.contains(name) || (parents[name] ?? []).contains { isDeleted($0, by: deleted) }
+    }
+
     // MARK: - The server
 
     var seqs: [String: Int64] { accounts.mapValues(\.seq) }
@@ -86,6 +93,9 @@ struct SharedHistory {
             try account.apply(part)
             accounts[part.account] = account
             for (name, values) in account.living {
+                if let up = SharedTables.references[name.table]?.first, let id = values[up.column] ?? nil {
+                    parents[name, default: []].insert(RowName(table: up.table, id: id))
+                }
                 guard let column = SharedTables.texts[name.table], let text = values[column] ?? nil else { continue }
                 stored[name, default: []].insert(text)
             }

@@ -14,7 +14,7 @@ struct SharedKept {
 extension SharingLaw {
     func findings(keeping kept: SharedKept, clocksAreRight: Bool) -> [String] {
         history.writes.indices.flatMap { lostWords(of: $0, kept) + undeadRows(of: $0, kept) }
-            + lostRows(kept) + (clocksAreRight ? earlierMoves(kept) + earlierTexts(kept) : []) + wrongCounts(kept)
+            + lostRows() + (clocksAreRight ? earlierMoves(kept) + earlierTexts(kept) : []) + wrongCounts(kept)
             + sentFailures()
     }
 
@@ -53,12 +53,12 @@ extension SharingLaw {
         }
     }
 
-    /// Rows that no device deleted, and that are gone although their space is not.
-    private func lostRows(_ kept: SharedKept) -> [String] {
+    /// Rows that are gone, although no device deleted them or a row above them, and their space has not ended.
+    private func lostRows() -> [String] {
         if history.hasRestoredDevice { return [] }
         let deleted = history.writes.reduce(into: Set<RowName>()) { $0.formUnion($1.deleted) }
-        let made = Set(history.stored.keys).subtracting(deleted).sorted()
-        return made.compactMap { name in
+        let kept = history.stored.keys.filter { !history.isDeleted($0, by: deleted) }.sorted()
+        return kept.compactMap { name in
             let ended = history.accounts.values.filter { $0.space != nil && $0.roles.isEmpty }
             if !history.homes(of: name).isEmpty || ended.contains(where: { $0.generations[name] != nil }) { return nil }
             return "lost: \(name) was stored, nobody deleted it, and it lives nowhere (P2)"
@@ -70,11 +70,10 @@ extension SharingLaw {
         if history.hasGoneBack || history.hasRestoredDevice { return [] }
         return Set(history.writes.flatMap(\.places.keys)).sorted().compactMap { name -> String? in
             guard let home = history.homes(of: name).first else { return nil }
-            let moves = history.writes(of: name).filter { _, write in
-                write.places[name] != nil && write.outcome != .failed
-                    && kept.refused[write.device]?.contains(name) != true
-            }
-            guard let last = moves.max(by: { $0.write.at < $1.write.at }) else { return nil }
+            let moves = history.writes(of: name).filter { $1.places[name] != nil && $1.outcome != .failed }
+            // A rejection does not tell which of its device's moves was refused.
+            let certain = moves.filter { kept.refused[$0.write.device]?.contains(name) != true }
+            guard let last = certain.max(by: { $0.write.at < $1.write.at }) else { return nil }
             let latest = moves.filter { $0.write.at + 2 >= last.write.at }
             if latest.contains(where: { ($0.write.places[name] ?? nil) == home.space }) { return nil }
             if last.write.outcome == .unknown { return nil }
