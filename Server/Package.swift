@@ -112,6 +112,7 @@ let package = Package(
             name: "OptimistServer",
             dependencies: [
                 "COpenSSL", "OptimistGazetteer", "OptimistLoopback",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -281,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "OptimistServerTests",
             dependencies: [
-                "AppRules", "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistServer", "TestForm",
+                "AppRules", "COpenSSL", "OptimistGazetteer", "OptimistLoopback", "OptimistPostgres", "OptimistServer",
+                "TestForm",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

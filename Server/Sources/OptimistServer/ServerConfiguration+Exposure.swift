@@ -37,7 +37,7 @@ extension ServerConfiguration {
     }
 
     /// Any name except `localhost` counts as reachable from elsewhere.
-    private static func isLoopback(_ host: String) -> Bool {
+    static func isLoopback(_ host: String) -> Bool {
         ["localhost", "::1"].contains(host.lowercased())
             || host.wholeMatch(of: /127\.\d{1,3}\.\d{1,3}\.\d{1,3}/) != nil
     }
