@@ -16,6 +16,9 @@ SELECT create_distributed_table('optimist_index', 'account_id', colocate_with =>
 SELECT create_distributed_table('optimist_deleted_accounts', 'account_id', colocate_with => 'optimist_accounts');
 -- Its unique key is the address, so it cannot be distributed by account. A sign-up commits on two shards.
 SELECT create_distributed_table('optimist_addresses', 'address', colocate_with => 'none');
+-- An identity is unique on the server, and so is a spent token.
+SELECT create_distributed_table('optimist_identities', 'subject', colocate_with => 'none');
+SELECT create_distributed_table('optimist_spent_tokens', 'hash', colocate_with => 'none');
 SELECT create_reference_table('optimist_settings');
 SELECT create_reference_table('optimist_epochs');
 SELECT create_reference_table('optimist_schemas');

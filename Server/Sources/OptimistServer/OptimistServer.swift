@@ -35,7 +35,7 @@ public final class OptimistServer: Service {
 
     /// Opens the data, or creates it. The server does not listen yet.
     ///
-    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, or a code of the storage. The message
+    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, `badIdentityProvider`, or a code of the storage. The message
     ///   says what to do.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
@@ -43,6 +43,7 @@ public final class OptimistServer: Service {
         let dependencies = configuration.dependencies
         try configuration.schema.checkServable(with: configuration.rowValidation)
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init(at:))
+        let providers = try configuration.providers()
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
         refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: dependencies.now)
         storage = try await configuration.storage.open(configuration)
@@ -64,7 +65,8 @@ public final class OptimistServer: Service {
             storage: storage,
             access: AccessTokens(
                 key: storage.keys.access, lifetime: Int(configuration.accessTokenLifetime.components.seconds)),
-            passwords: Passwords(cost: configuration.passwordCost), pokes: pokes, tell: watch.announce,
+            passwords: Passwords(cost: configuration.passwordCost), providers: providers, pokes: pokes,
+            tell: watch.announce,
             settings: configuration.accountSettings,
             forgetful: configuration.deliverReset == nil ? nil : ForgottenPasswords(),
             log: SecurityLog(logger: configuration.logger, metrics: metrics), dependencies: dependencies,
@@ -227,7 +229,8 @@ extension ServerConfiguration {
     var accountSettings: Accounts.Settings {
         Accounts.Settings(
             refreshLifetimeSeconds: Double(refreshTokenLifetime.components.seconds),
-            allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp, ownerlessSpaces: ownerlessSpaces,
+            allowsOneDeviceOnly: allowsOneDeviceOnly, signUp: signUp, signIn: usedSignIn,
+            ownerlessSpaces: ownerlessSpaces,
             attempts: [
                 .address: AttemptRate(burst: signInBurstPerAddress, interval: attemptIntervals.address),
                 .account: AttemptRate(burst: signInBurstPerAccount, interval: attemptIntervals.account),

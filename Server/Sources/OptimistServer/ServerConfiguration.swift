@@ -41,6 +41,11 @@ public struct ServerConfiguration: Sendable {
     public var didApply: (@Sendable (AppliedTransaction) async throws -> Void)?
     /// The people who may create an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
+    /// The services whose users may sign in with an identity token. Default: none.
+    public var identityProviders: [IdentityProvider]
+    /// Whether people sign in with passwords, identity tokens, or both. Default: ``SignInMode/both``. Without a provider
+    /// it is the same as ``SignInMode/password``.
+    public var signIn: SignInMode
     /// Delivers a reset token to a user who forgot the password, for example by mail. Calls do not overlap, and errors
     /// are logged. Default: nil. `POST /auth/forgot-password` then answers that resets are not available; `optimist
     /// account reset` still creates tokens.
@@ -113,6 +118,8 @@ public struct ServerConfiguration: Sendable {
     /// Nil uses the process's `MetricsSystem`.
     var metrics: (any MetricsFactory)?
     var passwordCost: Passwords.Cost = .ofThisProcess
+    /// Tests replace the providers.
+    var fetchKeys: KeyFetch = HTTPKeyFetch.get
 
     @usableFromInline static let standardTombstoneDays = RowSync.Limit.tombstoneDays
 
@@ -123,6 +130,7 @@ public struct ServerConfiguration: Sendable {
         didApply: (@Sendable (AppliedTransaction) async throws -> Void)? = nil,
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
+        identityProviders: [IdentityProvider] = [], signIn: SignInMode = .both,
         deliverReset: (@Sendable (PasswordReset) async throws -> Void)? = nil, isBehindProxy: Bool = false,
         signInBurstPerAddress: Int = 60, signInBurstPerAccount: Int = 10,
         idleTimeout: Duration = .seconds(60), bodyTimeout: Duration = .seconds(60),
@@ -147,6 +155,8 @@ public struct ServerConfiguration: Sendable {
         self.refreshTokenLifetime = refreshTokenLifetime
         self.allowsOneDeviceOnly = allowsOneDeviceOnly
         self.signUp = signUp
+        self.identityProviders = identityProviders
+        self.signIn = signIn
         self.deliverReset = deliverReset
         self.isBehindProxy = isBehindProxy
         self.signInBurstPerAddress = signInBurstPerAddress

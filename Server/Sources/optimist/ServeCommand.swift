@@ -137,6 +137,26 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "A provider whose users may sign in with an identity token.",
+            discussion: """
+                May be repeated: a preset, then settings, such as "apple audience=org.example.app". The presets are \
+                apple, google, firebase:PROJECT, supabase:URL and oidc:ISSUER, the settings \
+                \(IdentityProviderOption.explained).
+                """, valueName: "provider"), transform: IdentityProviderOption.parse)
+    var identityProvider: [IdentityProviderOption] = []
+
+    @Option(
+        help: "How people sign in: password, identity or both. Without an identity provider, password.",
+        transform: { text in
+            guard let mode = SignInMode(rawValue: text) else {
+                throw ValidationError("--sign-in must be password, identity or both.")
+            }
+            return mode
+        })
+    var signIn = SignInMode.both
+
+    @Option(
+        help: ArgumentHelp(
             "A program that sends reset tokens to their owners. It receives a line of JSON on standard input.",
             valueName: "program"))
     var resetHook: String?
@@ -266,7 +286,8 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: ServerConfiguration(
                 host: host, port: port, storage: storage, schema: schema,
                 acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
-                signUp: signUp, deliverReset: resetHook.map { ResetHook(program: $0).deliver },
+                signUp: signUp, identityProviders: identityProvider.map(\.provider), signIn: signIn,
+                deliverReset: resetHook.map { ResetHook(program: $0).deliver },
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, spaceLimits: limits,
                 ownerlessSpaces: ownerless,
                 gazetteer: gazetteer.map { URL(filePath: $0) },

@@ -43,6 +43,10 @@ struct ServeSetting: Sendable {
         ServeSetting("accept", .list) { $0.accept.isEmpty ? nil : $0.accept.map { "\($0)" }.joined(separator: ",") },
         ServeSetting("one-device", .choice) { "\($0.oneDevice)" },
         ServeSetting("sign-up", .text) { $0.signUp.rawValue },
+        ServeSetting("identity-provider", .list) { command in
+            command.identityProvider.isEmpty ? nil : command.identityProvider.map(\.text).joined(separator: ",")
+        },
+        ServeSetting("sign-in", .text) { $0.signIn.rawValue },
         ServeSetting("reset-hook", .text) { $0.resetHook },
         ServeSetting("tombstone-days", .number) { "\($0.tombstoneDays)" },
         ServeSetting("gazetteer", .text) { $0.gazetteer },

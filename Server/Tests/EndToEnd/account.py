@@ -92,7 +92,7 @@ def orders_reach_devices(folder):
         token = enter(address, "sign-in", "ann@example.org", "another horse battery")[1]["access_token"]
         *lines, end = [json.loads(line) for line in account(folder, "export", "ann@example.org").splitlines()]
         assert [next(iter(line)) for line in lines] == ["account", "session", "session"], lines
-        assert end == {"end": {"sessions": 2, "memberships": 0, "events": 0, "rows": 0}}, end
+        assert end == {"end": {"identities": 0, "sessions": 2, "memberships": 0, "events": 0, "rows": 0}}, end
         said = account(folder, "delete", "ann@example.org", "--yes")
         assert "0 rows, 2 sessions, 0 spaces  erased" in said and lines[0]["account"]["id"] in said, said
         assert account(folder, "receipts") in said
@@ -191,7 +191,7 @@ def export_that_is_not_read(folder):
             assert busy == 0, "a reader holds the log"
             lines = [first, *export.stdout]
             assert export.wait(PATIENCE) == 0
-        assert json.loads(lines[-1]) == {"end": {"sessions": 1, "memberships": 0, "events": 0, "rows": 20}}, lines[-1]
+        assert json.loads(lines[-1]) == {"end": {"identities": 0, "sessions": 1, "memberships": 0, "events": 0, "rows": 20}}, lines[-1]
 
 
 if __name__ == "__main__":

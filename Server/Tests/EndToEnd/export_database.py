@@ -40,7 +40,7 @@ def pauses(folder):
             lines = [first, *export.stdout]
             assert export.wait(PATIENCE) == 0
         assert "account" in json.loads(first), first
-        assert json.loads(lines[-1]) == {"end": {"sessions": 1, "memberships": 0, "events": 0, "rows": len(pusher.rows)}}, lines[-1]
+        assert json.loads(lines[-1]) == {"end": {"identities": 0, "sessions": 1, "memberships": 0, "events": 0, "rows": len(pusher.rows)}}, lines[-1]
 
 
 @claims

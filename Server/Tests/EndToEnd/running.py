@@ -43,7 +43,7 @@ def page(folder):
     for words in ("ann@example.org  ", "A shell", "It was checked", "is sound", "Start the server on it", '"accounts"', "kept until"):
         assert words in done.stdout, (words, done.stdout)
     lines = [json.loads(line) for line in (folder / "ann.jsonl").read_text().splitlines()]
-    assert lines[0]["account"]["email"] == "ann@example.org" and lines[-1]["end"] == {"sessions": 1, "memberships": 0, "events": 0, "rows": 0}, lines
+    assert lines[0]["account"]["email"] == "ann@example.org" and lines[-1]["end"] == {"identities": 0, "sessions": 1, "memberships": 0, "events": 0, "rows": 0}, lines
     assert not any(b"ann@example.org" in file.read_bytes() for file in (folder / "machine-b").iterdir() if file.is_file())
 
 

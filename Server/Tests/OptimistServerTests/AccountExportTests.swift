@@ -48,10 +48,12 @@ struct AccountExportTests {
             let (person, other) = (try await http.signUp(), try await http.signUp("b@example.org"))
             try await write("a violet", by: person, on: server)
             try await write("a rose", by: other, on: server)
+            try await server.link("ann", to: person)
             let lines = try await export("A@example.org")
             #expect(lines.first?["account"]?["id"] == .string(person.account))
             #expect(lines.first?["account"]?["email"] == "a@example.org")
-            #expect(lines.last?["end"] == ["sessions": 1, "memberships": 0, "events": 0, "rows": 100])
+            #expect(lines.last?["end"] == ["identities": 1, "sessions": 1, "memberships": 0, "events": 0, "rows": 100])
+            #expect(lines.compactMap { $0["identity"] }.map { $0["subject"] } == ["ann"])
             #expect(lines.compactMap { $0["session"] }.map { $0["device"] } == ["Phone"])
             let rows = lines.compactMap { $0["row"] }
             #expect(rows.map { $0["id"]?.string } == (1...100).map(RowKey.id))

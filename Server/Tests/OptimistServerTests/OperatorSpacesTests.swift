@@ -286,7 +286,7 @@ struct OperatorSpacesTests {
             #expect(rows.count == (role == .owner ? 3 : 0))
             let space = try await export(.space(ServedSpace.space))
             #expect(space.first?["space"]?["kind"] == "space")
-            #expect(space.last?["end"] == ["sessions": 0, "memberships": 2, "events": 2, "rows": 3])
+            #expect(space.last?["end"] == ["identities": 0, "sessions": 0, "memberships": 2, "events": 2, "rows": 3])
             let none = await #expect(throws: OptimistError.self) { _ = try await export(.space(RowKey.id(0xDEF))) }
             #expect(none?.code == .notFound)
         }

@@ -50,7 +50,8 @@ struct PostgresAccountStore: AccountStore {
     }
 
     func add(
-        _ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date
+        _ account: StoredAccount, _ session: SessionRecord, by use: IdentityUse?,
+        spending invitation: OneTimeToken?, at date: Date
     ) async throws {
         let time = date.timeIntervalSince1970
         try await transaction(of: account.id) { connection in
@@ -65,6 +66,7 @@ struct PostgresAccountStore: AccountStore {
             try connection.enqueue(
                 AccountStatement.add,
                 [.text(account.id), .text(account.email), .text(account.password), .text(date.utcText)])
+            if let use, try !Self.accept(use, for: account.id, connection) { throw IdentityTaken() }
             try Self.save(session, connection)
         }
     }
@@ -79,7 +81,7 @@ struct PostgresAccountStore: AccountStore {
     ///
     /// - Returns: Nil if the account does not exist, if its password has changed since `account` was read, or if `work`
     ///   returns nil.
-    private func locking<Value: Sendable>(
+    func locking<Value: Sendable>(
         _ id: String, if account: StoredAccount? = nil,
         _ work: @escaping @Sendable (StoredAccount, PostgresConnection) throws -> Value?
     ) async throws -> Value? {
@@ -93,8 +95,11 @@ struct PostgresAccountStore: AccountStore {
 
     // MARK: - Sessions
 
-    func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]? {
+    func begin(
+        _ session: SessionRecord, of account: StoredAccount, by use: IdentityUse?, isOnlyOne: Bool
+    ) async throws -> [String]? {
         try await locking(account.id, if: account) { _, connection in
+            if let use, try !Self.accept(use, for: account.id, connection) { return nil }
             let ended = try connection.query(
                 AccountStatement.endReplaced,
                 [
@@ -199,6 +204,7 @@ struct PostgresAccountStore: AccountStore {
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]? {
         try await locking(id, if: account) { present, connection in
             try connection.enqueue(AccountStatement.clearResets, [.text(id)])
+            try connection.enqueue(IdentityStatement.dropAll, [.text(id)])
             return try Self.delete(id, address: Self.address(present.email), at: time, connection)
         }
     }

@@ -42,6 +42,7 @@ extension AccountExport {
         guard stored.count == 1 else { throw OptimistError.noAccount }
         try account(
             id: id, email: stored.text(0, 2), createdAt: stored.text(0, 0), seq: stored.int64(0, 1), at: now)
+        for linked in try PostgresAccountStore.identities(of: id, connection) { try identity(linked) }
         let sessions = try connection.query(AccountStatement.allSessions, [.text(id)])
         for row in 0..<sessions.count { try session(SessionRecord(sessions, row)) }
         let memberships = try Self.memberships(connection.query(SpanningStatement.memberships, [.text(id)]))

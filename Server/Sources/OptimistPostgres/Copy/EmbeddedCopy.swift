@@ -105,6 +105,9 @@ package struct EmbeddedCopy: Sendable {
                 try connection.enqueue(
                     SharedStatement.addInvitation, [.bytes(Array(invitation.hash)), .double(invitation.endsAt)])
             }
+            for token in common.spentTokens {
+                try connection.enqueue(IdentityStatement.spend, [.bytes(Array(token.hash)), .double(token.endsAt)])
+            }
             for deleted in common.deleted {
                 try connection.enqueue(SharedStatement.addDeleted, deleted.values)
             }
@@ -179,6 +182,9 @@ package struct EmbeddedCopy: Sendable {
         for reset in account.resets {
             try connection.enqueue(
                 AccountStatement.addReset, [.text(id), .bytes(Array(reset.hash)), .double(reset.endsAt)])
+        }
+        for linked in account.identities {
+            try connection.enqueue(IdentityStatement.add, linked.values(of: id))
         }
     }
 

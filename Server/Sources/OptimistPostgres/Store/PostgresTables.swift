@@ -21,7 +21,8 @@ enum PostgresTables {
     ]
     static let shared = [
         "optimist_settings", "optimist_epochs", "optimist_schemas", "optimist_addresses", "optimist_deleted_accounts",
-        "optimist_invitations", "optimist_attempts", "optimist_health_totals", "optimist_health_signatures",
+        "optimist_invitations", "optimist_identities", "optimist_spent_tokens", "optimist_attempts",
+        "optimist_health_totals", "optimist_health_signatures",
         "optimist_health_signature_totals", "optimist_health_days",
     ]
 
@@ -111,6 +112,11 @@ enum PostgresTables {
             account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL,
             row_count bigint NOT NULL, session_count bigint NOT NULL, space_count bigint NOT NULL);
         CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
+        CREATE TABLE optimist_identities (
+            issuer text COLLATE "C" NOT NULL, subject text COLLATE "C" NOT NULL, account_id text COLLATE "C" NOT NULL,
+            linked_at float8 NOT NULL, PRIMARY KEY (issuer, subject));
+        CREATE INDEX optimist_identities_by_account ON optimist_identities (account_id);
+        CREATE TABLE optimist_spent_tokens (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
         CREATE TABLE optimist_attempts (
             name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
             updated_at float8 NOT NULL, is_refused boolean NOT NULL DEFAULT false, PRIMARY KEY (name, key));

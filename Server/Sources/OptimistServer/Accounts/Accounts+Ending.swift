@@ -29,6 +29,7 @@ extension Accounts {
     func forgetSessions() async throws {
         try await store.forgetSessions(refreshedBefore: time - 2 * settings.refreshLifetimeSeconds)
         try await store.forgetTokens(endedBefore: time)
+        try await store.forgetSpentTokens(endedBefore: time)
     }
 
     /// An unknown token is not an error.

@@ -8,6 +8,7 @@ extension Accounts {
     /// sign-in.
     private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> StoredAccount {
         try await limit(caller)
+        try requirePasswords()
         guard let account = try await store.account(id: identity.account) else { throw deleted }
         try await limit(account: account.email)
         guard try await isRight(password, account.password) else { throw AuthRefusal.wrongOwnPassword }
@@ -87,7 +88,7 @@ extension Accounts {
 }
 
 extension Accounts.Subject {
-    fileprivate init(_ identity: Accounts.Identity) {
+    init(_ identity: Accounts.Identity) {
         self.init(account: identity.account, session: identity.session)
     }
 }

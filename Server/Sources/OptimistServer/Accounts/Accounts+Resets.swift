@@ -14,6 +14,7 @@ extension Accounts {
     func forget(_ text: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { _ in
             try await limit(caller)
+            try requirePasswords()
             guard let forgetful else { throw AuthRefusal.noResets }
             let email = try EmailAddress(entered: text).text
             try await limit(.reset, email.lowercased())
@@ -37,6 +38,7 @@ extension Accounts {
     func reset(_ text: String, to password: String, from caller: Caller) async throws {
         try await refusing(as: .resetRefused, caller) { subject in
             try await limit(caller)
+            try requirePasswords()
             guard let token = OneTimeToken(text, for: .reset),
                 let account = try await store.account(reset: token, at: time)
             else { throw AuthRefusal.invalidReset }

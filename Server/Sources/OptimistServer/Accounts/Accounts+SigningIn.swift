@@ -8,8 +8,7 @@ extension Accounts {
         var email: String
         var password: String
         var invitation: String?
-        var deviceID: String
-        var deviceName: String
+        var device: Device
 
         /// - Throws: ``AuthRefusal`` that names the missing or invalid input.
         init(json: JSON) throws(AuthRefusal) {
@@ -18,27 +17,37 @@ extension Accounts {
             else { throw .invalidRequest("\"email\", \"password\" and \"device\" with an \"id\" are required.") }
             self.email = try EmailAddress(entered: email).text
             try PasswordRules.checkLength(password)
-            guard (1...128).contains(device.utf8.count), OutsideText.isClean(device) else {
-                throw .invalidRequest("A device id must have 1 to 128 bytes and no control characters.")
-            }
-            let name = json["device"]?["name"]?.string ?? ""
-            try OutsideText.check(name, "name")
+            self.device = try Device(id: device, name: json["device"]?["name"]?.string ?? "")
             self.password = password
             invitation = json["invitation"]?.string
-            deviceID = device
-            deviceName = String(String.UnicodeScalarView(name.unicodeScalars.prefix(200)))
+        }
+    }
+
+    struct Device: Sendable {
+        let id: String
+        let name: String
+
+        /// - Throws: ``AuthRefusal`` that names the invalid input.
+        init(id: String, name: String) throws(AuthRefusal) {
+            guard (1...128).contains(id.utf8.count), OutsideText.isClean(id) else {
+                throw .invalidRequest("A device id must have 1 to 128 bytes and no control characters.")
+            }
+            try OutsideText.check(name, "name")
+            self.id = id
+            self.name = String(String.UnicodeScalarView(name.unicodeScalars.prefix(200)))
         }
     }
 
     func signUp(_ entry: Entry, from caller: Caller) async throws -> JSON {
         try await refusing(as: .signUpRefused, caller) { _ in
             try await limit(caller)
-            let invitation = try await admission(entry)
+            try requirePasswords()
+            let invitation = try await admission(entry.invitation)
             try PasswordRules.check(entry.password, email: entry.email)
             let account = StoredAccount(
                 id: "a" + makeID().plainText.prefix(16), email: entry.email, password: try await hash(entry.password))
-            let session = newSession(account.id, entry)
-            try await store.add(account, session, spending: invitation, at: now())
+            let session = newSession(account.id, entry.device)
+            try await store.add(account, session, by: nil, spending: invitation, at: now())
             return try await grant(session)
         }
     }
@@ -47,12 +56,12 @@ extension Accounts {
     ///
     /// The invitation is checked before the password is hashed, so that a stranger without an invitation costs the
     /// server little and cannot learn which addresses have an account.
-    private func admission(_ entry: Entry) async throws -> OneTimeToken? {
+    func admission(_ text: String?) async throws -> OneTimeToken? {
         switch settings.signUp {
         case .open: return nil
         case .closed: throw AuthRefusal.signUpClosed
         case .invited:
-            guard let text = entry.invitation else { throw AuthRefusal.invitationNeeded }
+            guard let text else { throw AuthRefusal.invitationNeeded }
             guard let token = OneTimeToken(text, for: .invitation),
                 try await store.holds(invitation: token, at: time)
             else { throw AuthRefusal.invalidInvitation }
@@ -63,6 +72,7 @@ extension Accounts {
     func signIn(_ entry: Entry, from caller: Caller) async throws -> JSON {
         try await refusing(as: .signInRefused, caller) { subject in
             try await limit(caller)
+            try requirePasswords()
             try await limit(account: entry.email)
             let account = try await store.account(email: entry.email)
             subject.account = account?.id
@@ -70,13 +80,20 @@ extension Accounts {
                 throw AuthRefusal.wrongPassword
             }
             try await forgive(entry.email)
-            let session = newSession(account.id, entry)
+            let session = newSession(account.id, entry.device)
             // Nil if the password was changed or the account deleted during the check.
-            guard let ended = try await store.begin(session, of: account, isOnlyOne: settings.allowsOneDeviceOnly)
+            guard
+                let ended = try await store.begin(
+                    session, of: account, by: nil, isOnlyOne: settings.allowsOneDeviceOnly)
             else { throw AuthRefusal.wrongPassword }
             for session in ended { announce(account.id, session, .signedInElsewhere, caller) }
             return try await grant(session)
         }
+    }
+
+    /// - Throws: ``AuthRefusal`` if people sign in with identities only.
+    func requirePasswords() throws {
+        guard settings.signIn.allowsPasswords else { throw AuthRefusal.passwordsOff }
     }
 
     func limit(_ caller: Caller) async throws { try await limit(.address, caller.throttleKey) }
@@ -101,9 +118,9 @@ extension Accounts {
         } catch is Passwords.Busy { throw AuthRefusal.busy }
     }
 
-    private func newSession(_ account: String, _ entry: Entry) -> SessionRecord {
+    func newSession(_ account: String, _ device: Device) -> SessionRecord {
         SessionRecord(
-            account: account, id: "s" + makeID().plainText, deviceID: entry.deviceID, deviceName: entry.deviceName,
+            account: account, id: "s" + makeID().plainText, deviceID: device.id, deviceName: device.name,
             salt: randomBytes(16), generation: 1, confirmed: 0, refreshedAt: time, begunAt: time)
     }
 

@@ -10,6 +10,7 @@ final class Accounts: Sendable {
         var refreshLifetimeSeconds: Double
         var allowsOneDeviceOnly: Bool
         var signUp: SignUpMode
+        var signIn: SignInMode
         var ownerlessSpaces: OwnerlessSpaces
         var attempts: [AttemptKind: AttemptRate]
     }
@@ -20,6 +21,7 @@ final class Accounts: Sendable {
     let keys: ServerKeys
     let access: AccessTokens
     let passwords: Passwords
+    let providers: IdentityProviders
     let pokes: Pokes
     let spaces: SpaceCare
     /// Notifies the devices that use a space of a change to rows of some types.
@@ -37,7 +39,8 @@ final class Accounts: Sendable {
     ///   - forgetful: Nil if only operators hand out reset tokens.
     ///   - now: The time that expires sessions and tokens. Nil uses the time of the dependencies.
     init(
-        storage: OpenedStorage, access: AccessTokens, passwords: Passwords, pokes: Pokes,
+        storage: OpenedStorage, access: AccessTokens, passwords: Passwords, providers: IdentityProviders = .none,
+        pokes: Pokes,
         tell: @escaping @Sendable (String, Set<String>, SyncState) -> Void, settings: Settings,
         forgetful: ForgottenPasswords?, log: SecurityLog, dependencies: Dependencies,
         now: (@Sendable () -> Date)? = nil
@@ -48,6 +51,7 @@ final class Accounts: Sendable {
         keys = storage.keys
         self.access = access
         self.passwords = passwords
+        self.providers = providers
         self.pokes = pokes
         spaces = SpaceCare(store: storage.rows, now: now ?? dependencies.now)
         self.tell = tell

@@ -23,9 +23,9 @@ package struct EmailAddress: Hashable, Sendable {
         guard self.text.utf8.count <= 254 else { return nil }
     }
 
-    /// - Throws: ``AuthRefusal`` with the reason `invalid_email`.
+    /// - Throws: ``AuthRefusal`` with the reason `invalid_email`, also for the address of an account without one.
     init(entered text: String) throws(AuthRefusal) {
-        guard let address = EmailAddress(text) else {
+        guard let address = EmailAddress(text), !Self.isPlaceholder(address.text) else {
             throw .invalidRequest("This is not an email address.", reason: "invalid_email")
         }
         self = address

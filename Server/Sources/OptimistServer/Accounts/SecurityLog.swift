@@ -14,6 +14,9 @@ struct SecurityLog: Sendable {
         case passwordRefused = "password_refused"
         case passwordChanged = "password_changed"
         case resetRefused = "reset_refused"
+        case identityRefused = "identity_refused"
+        case identityLinked = "identity_linked"
+        case identityRemoved = "identity_removed"
         case accountDeleted = "account_deleted"
     }
 

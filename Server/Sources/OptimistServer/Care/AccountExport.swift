@@ -6,7 +6,7 @@ import OptimistCore
 @_spi(Internals) package import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// Writes an account as lines of JSON: the account, its sessions, its memberships, the events of spaces about it, its
+/// Writes an account as lines of JSON: the account, its identities, its sessions, its memberships, the events of spaces about it, its
 /// rows, and a last line with their counts. If the last line is missing, the export was cut short. The export includes
 /// tombstones, but no password hashes or token secrets.
 package struct AccountExport {
@@ -19,6 +19,7 @@ package struct AccountExport {
     private let write: (JSON) throws -> Void
     private var rows: Int64 = 0
     private var sessions: Int64 = 0
+    private var identities: Int64 = 0
     private var memberships: Int64 = 0
     private var events: Int64 = 0
 
@@ -72,6 +73,16 @@ package struct AccountExport {
         membership.end == nil && (membership.role == .owner || members == 1)
     }
 
+    package mutating func identity(_ linked: LinkedIdentity) throws {
+        identities += 1
+        try write([
+            "identity": [
+                "issuer": .string(linked.identity.issuer), "subject": .string(linked.identity.subject),
+                "linkedAt": .string(Self.text(linked.linkedAt)),
+            ]
+        ])
+    }
+
     package mutating func session(_ record: SessionRecord) throws {
         sessions += 1
         try write([
@@ -103,7 +114,8 @@ package struct AccountExport {
     package func end() throws {
         try write([
             "end": [
-                "sessions": .int(sessions), "memberships": .int(memberships), "events": .int(events),
+                "identities": .int(identities), "sessions": .int(sessions), "memberships": .int(memberships),
+                "events": .int(events),
                 "rows": .int(rows),
             ]
         ])
@@ -142,6 +154,7 @@ extension AccountExport {
         guard let found else { throw OptimistError.noAccount }
         let id: String = found[0]
         try account(id: id, email: found[1], createdAt: found[2], seq: found[3], at: now)
+        for linked in try SQLiteAccountStore.identities(of: id, db) { try identity(linked) }
         let sessions = try Row.fetchCursor(
             db,
             sql: """

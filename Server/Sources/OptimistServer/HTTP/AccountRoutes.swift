@@ -20,9 +20,14 @@ extension Routes {
         }
         router.post("/auth/token") { request, context in
             let form = try await form(request, context)
+            if form["grant_type"] == Self.tokenExchange {
+                let entry = try Accounts.IdentityEntry(form: form)
+                return Response(body: try await accounts.signIn(entry, from: caller(request, context)).bytes)
+            }
             guard form["grant_type"] == "refresh_token" else {
                 throw AuthRefusal(
-                    status: 400, error: "unsupported_grant_type", description: "Only refresh_token is supported.")
+                    status: 400, error: "unsupported_grant_type",
+                    description: "Only refresh_token and \(Self.tokenExchange) are supported.")
             }
             guard let token = form["refresh_token"] else {
                 throw AuthRefusal.invalidRequest("\"refresh_token\" is missing.")
@@ -79,13 +84,19 @@ extension Routes {
     private func decoded(_ text: Substring) -> String? { text.replacing("+", with: " ").removingPercentEncoding }
 
     private func metadata(origin: String) -> JSON {
-        [
+        let mode = accounts.settings.signIn
+        let grants: [JSON] =
+            mode.allowsIdentities ? ["refresh_token", .string(Self.tokenExchange)] : ["refresh_token"]
+        return [
             "issuer": .string(origin), "token_endpoint": .string(origin + "/auth/token"),
-            "revocation_endpoint": .string(origin + "/auth/revoke"), "grant_types_supported": ["refresh_token"],
+            "revocation_endpoint": .string(origin + "/auth/revoke"), "grant_types_supported": .array(grants),
             "response_types_supported": [], "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],
             // An extension: whether apps should offer to sign up.
             "optimist_sign_up": .string(accounts.settings.signUp.rawValue),
+            // How people sign in, and the issuers whose identity tokens are accepted.
+            "optimist_sign_in": .string(mode.rawValue),
+            "optimist_identity_issuers": .array(accounts.providers.issuers.map(JSON.string)),
         ]
     }
 }

@@ -35,8 +35,12 @@ extension Routes {
         users.post("/auth/delete-account") { request, context in
             let identity = context.identity
             let body = try await json(request, context.server)
-            try await accounts.deleteAccount(
-                identity, password: try body.text("password"), caller(request, context.server))
+            if let proof = try Accounts.IdentityProof(json: body) {
+                try await accounts.deleteAccount(identity, proof, caller(request, context.server))
+            } else {
+                try await accounts.deleteAccount(
+                    identity, password: try body.text("password"), caller(request, context.server))
+            }
             return Response(body: Self.done)
         }
     }

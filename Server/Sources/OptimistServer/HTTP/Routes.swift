@@ -62,6 +62,7 @@ struct Routes: Sendable {
 
     private func addForUsers(to users: RouterGroup<SignedInContext>) {
         addOwnerRoutes(to: users)
+        addIdentityRoutes(to: users)
         users.get("/.well-known/jmap", use: session)
         users.get("/jmap/session", use: session)
         users.post("/jmap", use: api)

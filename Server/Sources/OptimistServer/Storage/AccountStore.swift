@@ -7,7 +7,7 @@ package struct StoredAccount: Hashable, Sendable {
     package var id: String
     /// As the user entered it.
     package var email: String
-    /// A hash.
+    /// A hash. Empty: the account has no password, and a provider of identities lets the user in.
     package var password: String
 
     package init(id: String, email: String, password: String) {
@@ -22,7 +22,7 @@ package struct StoredAccount: Hashable, Sendable {
 /// Each function returns when its writes are durable. A change of an account, session or token is one transaction: if
 /// the function throws, the change is not stored, unless a ``StorageFailure`` reports otherwise. Functions that erase
 /// or forget may use several transactions; if they throw, the next call removes the rest.
-package protocol AccountStore: Sendable {
+package protocol AccountStore: IdentityStore {
     /// Only ASCII letters are compared without regard to case.
     func account(email: String) async throws -> StoredAccount?
     func account(id: String) async throws -> StoredAccount?
@@ -39,10 +39,17 @@ package protocol AccountStore: Sendable {
 
     /// Adds an account and its first session, and spends the invitation if there is one.
     ///
-    /// - Throws: ``AuthRefusal`` if the invitation is not valid or the address is taken. Nothing is stored then.
+    /// - Parameters:
+    ///   - account: The account.
+    ///   - session: Its first session.
+    ///   - use: The use of the token that proves the account's first identity. Nil: the account has a password.
+    ///   - invitation: Nil if none is needed.
+    ///   - date: The current time.
+    /// - Throws: ``AuthRefusal`` if the invitation is not valid, the address is taken, or the token was spent.
+    ///   ``IdentityTaken`` if an account has the identity. Nothing is stored then.
     func add(
-        _ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
-        async throws
+        _ account: StoredAccount, _ session: SessionRecord, by use: IdentityUse?,
+        spending invitation: OneTimeToken?, at date: Date) async throws
 
     // MARK: - Sessions
 
@@ -50,11 +57,15 @@ package protocol AccountStore: Sendable {
     ///
     /// - Parameters:
     ///   - session: The new session.
-    ///   - account: The account as it was when its password was checked.
+    ///   - account: The account as it was when its password or identity was checked.
+    ///   - use: The use of the token that proves the identity. Nil: the password was checked.
     ///   - isOnlyOne: Whether to end all other sessions of the account, or only the sessions of the same device.
-    /// - Returns: The ids of the ended sessions. Nil, with nothing stored, if the account was deleted or its password
-    ///   changed in between.
-    func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]?
+    /// - Returns: The ids of the ended sessions. Nil, with nothing stored, if the account was deleted, its password
+    ///   changed, or the identity was given or taken away in between.
+    /// - Throws: ``AuthRefusal`` if the token was spent.
+    func begin(
+        _ session: SessionRecord, of account: StoredAccount, by use: IdentityUse?, isOnlyOne: Bool
+    ) async throws -> [String]?
     /// Returns a session, even if it has ended.
     func session(account: String, id: String) async throws -> SessionRecord?
     /// Changes a session under the account's lock and stores the result.

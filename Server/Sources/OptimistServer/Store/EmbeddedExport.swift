@@ -38,6 +38,7 @@ package final class EmbeddedExport: Sendable {
         package var epochs: [String]
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
+        package var spentTokens: [SpentToken]
         package var deleted: [DeletionReceipt]
         /// The former members and the audits of deleted spaces.
         package var remains: [Remains]
@@ -68,6 +69,9 @@ package final class EmbeddedExport: Sendable {
                 },
                 invitations: try Row.fetchAll(db, sql: "SELECT hash, ends_at FROM optimist_invitations").map {
                     ($0[0], $0[1])
+                },
+                spentTokens: try Row.fetchAll(db, sql: "SELECT hash, ends_at FROM optimist_spent_tokens").map {
+                    SpentToken(hash: $0[0], endsAt: $0[1])
                 },
                 deleted: deleted,
                 remains: try deleted.map { receipt in
@@ -102,6 +106,7 @@ package final class EmbeddedExport: Sendable {
         package var events: [AuditedEvent]
         package var sessions: [SessionRecord]
         package var resets: [(hash: Data, endsAt: Double)]
+        package var identities: [LinkedIdentity]
     }
 
     /// - Throws: `StoreError.noAccount`, or an error of the database.
@@ -122,7 +127,8 @@ package final class EmbeddedExport: Sendable {
                 },
                 members: try Self.members(of: id, db), events: try Self.events(of: id, db),
                 sessions: try rows(SQLiteAccountStore.sessionColumns, "optimist_sessions").map(SessionRecord.init),
-                resets: try rows("hash, ends_at", "optimist_resets").map { ($0[0], $0[1]) })
+                resets: try rows("hash, ends_at", "optimist_resets").map { ($0[0], $0[1]) },
+                identities: try SQLiteAccountStore.identities(of: id, db))
         }
     }
 

@@ -55,7 +55,9 @@ extension SQLiteAccountStore {
         try await commits.write { db in
             if let account, try !isUnchanged(account, db) { return nil }
             guard try Self.delete(id, at: time, db) else { return nil }
-            try db.execute(sql: "DELETE FROM optimist_resets WHERE account_id = ?", arguments: [id])
+            for table in ["optimist_resets", "optimist_identities"] {
+                try db.execute(sql: "DELETE FROM \(table) WHERE account_id = ?", arguments: [id])
+            }
             return try String.fetchAll(
                 db, sql: "DELETE FROM optimist_sessions WHERE account_id = ? RETURNING session_id", arguments: [id])
         }

@@ -16,14 +16,16 @@ struct SQLiteAccountStore: AccountStore {
     }
 
     func account(id: String) async throws -> StoredAccount? {
-        try await reader.read { db in
-            try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT account_id, email, password FROM optimist_accounts WHERE account_id = ? AND email IS NOT NULL
-                    """, arguments: [id]
-            ).map(StoredAccount.init)
-        }
+        try await reader.read { db in try Self.storedAccount(id, db) }
+    }
+
+    static func storedAccount(_ id: String, _ db: Database) throws -> StoredAccount? {
+        try Row.fetchOne(
+            db,
+            sql: """
+                SELECT account_id, email, password FROM optimist_accounts WHERE account_id = ? AND email IS NOT NULL
+                """, arguments: [id]
+        ).map(StoredAccount.init)
     }
 
     func accounts() async throws -> [StoredAccount] {
@@ -49,9 +51,10 @@ struct SQLiteAccountStore: AccountStore {
         }
     }
 
-    func add(_ account: StoredAccount, _ session: SessionRecord, spending invitation: OneTimeToken?, at date: Date)
-        async throws
-    {
+    func add(
+        _ account: StoredAccount, _ session: SessionRecord, by use: IdentityUse?,
+        spending invitation: OneTimeToken?, at date: Date
+    ) async throws {
         try await commits.write { db in
             if let invitation, try !spend(invitation: invitation, at: date.timeIntervalSince1970, db) {
                 throw AuthRefusal.invalidInvitation
@@ -62,13 +65,17 @@ struct SQLiteAccountStore: AccountStore {
                     ON CONFLICT DO NOTHING
                     """, arguments: [account.id, account.email, account.password, date.utcText])
             guard db.changesCount == 1 else { throw AuthRefusal.emailTaken }
+            if let use, try !accept(use, for: account.id, db) { throw IdentityTaken() }
             try save(session, db)
         }
     }
 
-    func begin(_ session: SessionRecord, of account: StoredAccount, isOnlyOne: Bool) async throws -> [String]? {
+    func begin(
+        _ session: SessionRecord, of account: StoredAccount, by use: IdentityUse?, isOnlyOne: Bool
+    ) async throws -> [String]? {
         try await commits.write { db in
             guard try isUnchanged(account, db) else { return nil }
+            if let use, try !accept(use, for: account.id, db) { return nil }
             let ended = try String.fetchAll(
                 db,
                 sql: """

@@ -14,12 +14,23 @@ extension ServerDatabase {
     static func migrate(_ db: Database, steps: [Step] = Self.steps) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         if found == 0 {
-            try db.execute(sql: tables + healthTables)
+            try db.execute(sql: tables + identityTables + healthTables)
         } else {
             for step in steps.dropFirst(found - 1) { try step(db) }
         }
         try db.execute(sql: "PRAGMA user_version = \(steps.count + 1)")
     }
+
+    /// An identity is unique on the server, so its key does not begin with the account.
+    private static let identityTables = """
+        CREATE TABLE optimist_identities (
+            issuer TEXT NOT NULL, subject TEXT NOT NULL, account_id TEXT NOT NULL, linked_at REAL NOT NULL,
+            PRIMARY KEY (issuer, subject)
+        ) WITHOUT ROWID;
+        CREATE INDEX optimist_identities_by_account ON optimist_identities (account_id);
+        CREATE TABLE optimist_spent_tokens (hash BLOB PRIMARY KEY, ends_at REAL NOT NULL) WITHOUT ROWID;
+
+        """
 
     /// Tables of account data have the account's id as first key column, so that accounts can be moved between
     /// machines.

@@ -10,6 +10,11 @@ CREATE TABLE optimist_deleted_accounts (
     account_id text COLLATE "C" PRIMARY KEY, deleted_at float8 NOT NULL, is_erased boolean NOT NULL,
     row_count bigint NOT NULL, session_count bigint NOT NULL, space_count bigint NOT NULL);
 CREATE TABLE optimist_invitations (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
+CREATE TABLE optimist_identities (
+    issuer text COLLATE "C" NOT NULL, subject text COLLATE "C" NOT NULL, account_id text COLLATE "C" NOT NULL,
+    linked_at float8 NOT NULL, PRIMARY KEY (issuer, subject));
+CREATE INDEX optimist_identities_by_account ON optimist_identities (account_id);
+CREATE TABLE optimist_spent_tokens (hash bytea PRIMARY KEY, ends_at float8 NOT NULL);
 CREATE TABLE optimist_attempts (
     name text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, used float8 NOT NULL,
     updated_at float8 NOT NULL, is_refused boolean NOT NULL DEFAULT false, PRIMARY KEY (name, key));

@@ -45,6 +45,7 @@ struct CopyTests {
             }
             _ = try await server.call(person, "Todo/set", ["destroy": [.string(RowKey.todo(5).id)]])
         }
+        try await server.link("ann", to: people[0])
         _ = try await server.carryOut(.delete(email: "gone@example.org"))
         _ = try await server.carryOut(.invite(days: 3))
         try await server.database.pool.write { db in
@@ -83,6 +84,12 @@ struct CopyTests {
         let server = try await OptimistServer(configuration: configuration(.postgres(database, secret: keys)))
         #expect(try await server.registry.identify(people[0].access).account == people[0].account)
         _ = try await server.registry.refresh(people[1].refresh)
+        let identity = ProviderIdentity(issuer: DraftToken.issuer, subject: "ann")
+        #expect(try await server.registry.store.account(of: identity)?.id == people[0].account)
+        let refusal = await #expect(throws: AuthRefusal.self) {
+            try await server.registry.store.spend(OptimistServer.spentToken)
+        }
+        #expect(refusal?.reason == "token_used")
         let again = try await server.registry.signIn(
             Accounts.Entry(json: .entry("b@EXAMPLE.org")), from: Caller(address: "test"))
         #expect(again["account_id"] == .string(people[1].account))

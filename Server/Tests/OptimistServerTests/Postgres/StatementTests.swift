@@ -13,7 +13,7 @@ struct StatementTests {
         RowStatement.allCases + AccountStatement.allCases + CopyStatement.allCases.filter(\.isOfAccount)
     private static let shared: [any PostgresStatement] =
         SharedStatement.allCases + HealthStatement.allCases + CopyStatement.allCases.filter { !$0.isOfAccount }
-        + TransactionStatement.allCases
+        + TransactionStatement.allCases + IdentityStatement.allCases
 
     private func tables(in sql: String) -> [String] {
         sql.matches(of: /optimist_[a-z_]+/).map { String($0.0) }

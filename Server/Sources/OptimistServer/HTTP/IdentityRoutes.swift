@@ -1,0 +1,44 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Hummingbird
+@_spi(Internals) import OptimistWire
+
+extension Routes {
+    static let tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+    func addIdentityRoutes(to users: RouterGroup<SignedInContext>) {
+        users.get("/auth/identities") { _, context in
+            Response(body: try await accounts.identities(of: context.identity.account).bytes)
+        }
+        users.post("/auth/identities") { request, context in
+            let proof = try Accounts.IdentityProof(json: await json(request, context.server))
+            guard let proof else { throw AuthRefusal.invalidRequest("\"identityToken\" is missing.") }
+            let linked = try await accounts.link(context.identity, proof, caller(request, context.server))
+            return Response(.created, body: linked.bytes)
+        }
+        users.delete("/auth/identities/:id") { request, context in
+            let isThere = try await accounts.unlink(
+                context.identity, try context.parameters.require("id"), caller(request, context.server))
+            guard isThere else {
+                throw RequestProblem(
+                    type: "about:blank", status: 404, detail: "The account does not have this identity.")
+            }
+            return Response(body: Array("{}".utf8))
+        }
+    }
+}
+
+extension Accounts.IdentityProof {
+    /// Nil without a token.
+    ///
+    /// - Throws: ``AuthRefusal`` if a member is not a text.
+    init?(json: JSON) throws(AuthRefusal) {
+        func text(_ name: String) throws(AuthRefusal) -> String? {
+            guard let value = json[name], !value.isNull else { return nil }
+            guard let text = value.string else { throw .invalidRequest("\"\(name)\" must be a text.") }
+            return text
+        }
+        guard let token = try text("identityToken") else { return nil }
+        self.init(token: token, nonce: try text("nonce"))
+    }
+}

@@ -1,0 +1,513 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+import OptimistCore
+@_spi(Internals) import OptimistWire
+import Testing
+
+@testable import OptimistServer
+
+/// Signing in with the token of a provider.
+@Suite(.timeLimit(.minutes(20)))
+struct IdentityTests {
+    private let site = Site()
+
+    private func serving<Value: Sendable>(
+        _ issuers: [FakeIssuer], change: (inout ServerConfiguration) -> Void = { _ in },
+        _ body: (OptimistServer, HTTPSide) async throws -> Value
+    ) async throws -> Value {
+        try await site.serving(
+            change: { configuration in
+                FakeIssuer.use(issuers, &configuration)
+                change(&configuration)
+            }, body)
+    }
+
+    private func email(_ address: String, isVerified: Bool = true) -> JSONObject {
+        ["email": .string(address), "email_verified": .bool(isVerified)]
+    }
+
+    // MARK: - Signing in
+
+    @Test func `I5 an identity makes an account, and signs in to it on a second device`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let answer = try await http.exchange(issuer.token("ann", email("Ann@example.org")))
+            #expect(answer.status == 200 && answer.json["email"] == "Ann@example.org")
+            #expect(answer.json["issued_token_type"] == "urn:ietf:params:oauth:token-type:access_token")
+            let phone = try Person(answer.json)
+            let tablet = try Person(await http.exchange(issuer.token(), device: "tablet").json)
+            #expect(phone.account == tablet.account && phone.access != tablet.access)
+            let sessions = try await http.get("/auth/sessions", token: phone.access).json["sessions"]?.array
+            #expect(sessions?.count == 2 && sessions?.allSatisfy { $0["device"] == "Phone" } == true)
+            let refreshed = try await http.form(
+                "/auth/token", "grant_type=refresh_token&refresh_token=\(phone.refresh)")
+            #expect(refreshed.status == 200)
+            let other = try await http.exchange(issuer.token("bob"))
+            #expect(other.json["email"] == .null)
+            #expect(try Person(other.json).account != phone.account)
+            let session = try await http.get("/.well-known/jmap", token: Person(other.json).access)
+            #expect(session.json["username"] == .string("\(try Person(other.json).account)@identity.invalid"))
+        }
+    }
+
+    @Test func `I5 a sign-in with an identity ends the sessions that a sign-in with a password ends`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer], change: { $0.allowsOneDeviceOnly = true }) { server, http async throws in
+            let phone = try Person(await http.exchange(issuer.token()).json)
+            _ = try Person(await http.exchange(issuer.token(), device: "tablet").json)
+            let answer = try await http.get("/auth/sessions", token: phone.access)
+            #expect(answer.status == 401 && answer.json["reason"] == "signed_in_elsewhere")
+        }
+    }
+
+    @Test func `I5 many first sign-ins at once make one account`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let accounts = try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<8 {
+                    let token = try issuer.token("ann", email("ann@example.org"))
+                    group.addTask { try Person(await http.exchange(token, device: "phone\(number)").json).account }
+                }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(accounts.count == 1)
+        }
+    }
+
+    @Test func `I5 a form without its parts is refused, each with a sentence`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            for missing in ["subject_token", "subject_token_type", "device_id"] {
+                let answer = try await http.exchange(issuer.token(), [missing: ""])
+                #expect(answer.status == 400 && answer.json["error"] == "invalid_request", "\(missing)")
+                #expect(answer.json["error_description"]?.string?.contains(missing) == true)
+            }
+            let kind = ["subject_token_type": "urn:ietf:params:oauth:token-type:access_token"]
+            #expect(try await http.exchange(issuer.token(), kind).status == 400)
+            let unknown = try await http.exchange(issuer.token(), ["grant_type": "password"])
+            #expect(unknown.json["error"] == "unsupported_grant_type")
+        }
+    }
+
+    @Test func `I5 the server's metadata names the grant, the mode and the issuers`() async throws {
+        let path = "/.well-known/oauth-authorization-server"
+        let grant: JSON = "urn:ietf:params:oauth:grant-type:token-exchange"
+        try await serving([FakeIssuer(site)]) { _, http async throws in
+            let metadata = try await http.get(path).json
+            #expect(metadata["optimist_sign_in"] == "both")
+            #expect(metadata["grant_types_supported"]?.array?.contains(grant) == true)
+            #expect(metadata["optimist_identity_issuers"] == [.string(DraftToken.issuer)])
+        }
+        try await Site().serving { _, http async throws in
+            let metadata = try await http.get(path).json
+            #expect(
+                metadata["optimist_sign_in"] == "password" && metadata["grant_types_supported"] == ["refresh_token"])
+            let answer = try await http.exchange("token")
+            #expect(answer.status == 403 && answer.json["reason"] == "identities_off")
+        }
+    }
+
+    // MARK: - Once
+
+    @Test func `I3 a token is good once, also with another valid signature`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            for token in [try issuer.token(), try issuer.token("ann", ["jti": .null, "more": "so that it differs"])] {
+                #expect(try await http.exchange(token).status == 200)
+                for _ in 0..<2 { #expect(try await http.exchange(token).json["reason"] == "token_used") }
+                #expect(try await http.exchange(token.withOtherSignature).json["reason"] == "token_used")
+            }
+        }
+    }
+
+    @Test func `I3 a refusal for another reason does not use a token up`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer], change: { $0.signUp = .invited }) { server, http async throws in
+            let token = try issuer.token()
+            #expect(try await http.exchange(token).json["reason"] == "invitation_needed")
+            #expect(try await http.exchange(token, ["invitation": "i1..AAAA"]).json["reason"] == "invalid_invitation")
+            let invitation = try #require(await server.carryOut(.invite(days: 1))["invitation"]?.string)
+            #expect(try await http.exchange(token, ["invitation": invitation]).status == 200)
+            #expect(try await http.exchange(token).json["reason"] == "token_used")
+            let other = try await http.exchange(issuer.token("bob"), ["invitation": invitation])
+            #expect(other.status == 403 && other.json["reason"] == "invalid_invitation")
+        }
+    }
+
+    @Test func `I3 a used token is remembered until it has expired, and then forgotten`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let token = try issuer.token()
+            #expect(try await http.exchange(token).status == 200)
+            for (seconds, reason) in [(599.0, "token_used"), (60, "token_used"), (1, "token_expired")] {
+                site.advance(by: seconds)
+                try await server.registry.forgetSessions()
+                #expect(try await http.exchange(token).json["reason"]?.string == reason)
+            }
+            site.advance(by: 120)
+            try await server.registry.forgetSessions()
+            // The store has forgotten it, so it could be spent again.
+            let proof = SpentToken(hash: try spentHash(of: token), endsAt: 0)
+            try await server.registry.store.spend(proof)
+        }
+    }
+
+    private func spentHash(of token: String) throws -> Data {
+        let signed = try SignedToken(token)
+        let provider = FakeIssuer(site).provider
+        let issued = signed.payload["iat"]?.double ?? 0
+        return try TokenCheck(provider: provider, now: issued, nonce: nil).proof(of: signed).token.hash
+    }
+
+    @Test func `I3 a token that one process has used is used for every process, and after a restart`() async throws {
+        let issuer = FakeIssuer(site)
+        let token = try await serving([issuer]) { server, http async throws in
+            let token = try issuer.token()
+            #expect(try await http.exchange(token).status == 200)
+            if site.database != nil {
+                let other = try await site.open { FakeIssuer.use([issuer], &$0) }
+                let entry = try Accounts.IdentityEntry(form: [
+                    "subject_token": token, "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+                    "device_id": "tablet",
+                ])
+                let refusal = await #expect(throws: AuthRefusal.self) {
+                    try await other.registry.signIn(entry, from: Caller(address: "test"))
+                }
+                #expect(refusal?.reason == "token_used")
+            }
+            return token
+        }
+        try await serving([issuer]) { _, http async throws in
+            #expect(try await http.exchange(token).json["reason"] == "token_used")
+        }
+    }
+
+    // MARK: - Accounts
+
+    @Test func `I5 an unknown identity is refused where sign-up is closed, and a known one is not`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { _, http async throws in
+            #expect(try await http.exchange(issuer.token()).status == 200)
+            _ = try await http.signUp("a@example.org", device: "other")
+        }
+        try await serving([issuer], change: { $0.signUp = .closed }) { _, http async throws in
+            #expect(try await http.exchange(issuer.token()).status == 200)
+            let answer = try await http.exchange(issuer.token("bob"))
+            #expect(answer.status == 403 && answer.json["reason"] == "sign_up_closed")
+            // Also for an address that has an account, so that the provider's users cannot look for accounts.
+            let known = try await http.exchange(issuer.token("bob", email("a@example.org", isVerified: false)))
+            #expect(known.json["reason"] == "sign_up_closed")
+        }
+    }
+
+    struct Joining: Sendable, CustomTestStringConvertible {
+        var isAllowed: Bool
+        var isVerified: Bool
+        var hasPassword: Bool
+        var joins: Bool { isAllowed && isVerified && !hasPassword }
+        var testDescription: String { "\(isAllowed) \(isVerified) \(hasPassword)" }
+        static let all = [true, false].flatMap { a in
+            [true, false].flatMap { b in [true, false].map { Joining(isAllowed: a, isVerified: b, hasPassword: $0) } }
+        }
+    }
+
+    @Test(arguments: Joining.all)
+    func `I5 an identity joins an account with its verified address only where allowed, and one without a password`(
+        joining: Joining
+    ) async throws {
+        let first = FakeIssuer(site)
+        let second = FakeIssuer(
+            site, name: "second", issuer: "https://second.example.org", joinsByEmail: joining.isAllowed)
+        try await serving([first, second]) { server, http async throws in
+            let owner =
+                joining.hasPassword
+                ? try await http.signUp("ann@example.org")
+                : try Person(await http.exchange(first.token("ann", email("ann@example.org"))).json)
+            let claims = email("ANN@example.org", isVerified: joining.isVerified)
+            let answer = try await http.exchange(second.token("ann-2", claims), device: "tablet")
+            if joining.joins {
+                #expect(try Person(answer.json).account == owner.account)
+                let list = try await http.get("/auth/identities", token: owner.access).json
+                #expect(list["identities"]?.array?.map { $0["provider"] } == ["test", "second"])
+            } else {
+                #expect(answer.status == 400 && answer.json["reason"] == "account_exists")
+                let list = try await http.get("/auth/identities", token: owner.access).json
+                #expect(list["identities"]?.array?.count == (joining.hasPassword ? 0 : 1))
+            }
+        }
+    }
+
+    @Test func `I5 an address that the provider does not vouch for stays free for its owner`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let mallory = try Person(
+                await http.exchange(issuer.token("mallory", email("ann@example.org", isVerified: false))).json)
+            let ann = try await http.signUp("ann@example.org", device: "tablet")
+            #expect(mallory.account != ann.account)
+            // No person has the placeholder, so nobody signs up with it or has its password reset.
+            let placeholder = "\(mallory.account)@identity.invalid"
+            let answer = try await http.post("/auth/sign-up", JSON.entry(placeholder))
+            #expect(answer.json["reason"] == "invalid_email")
+            let claimed = try await http.exchange(issuer.token("eve", email(placeholder)))
+            #expect(try Person(claimed.json).account != mallory.account)
+        }
+    }
+
+    // MARK: - Several identities
+
+    @Test func `I6 a signed-in user adds identities, lists them, and removes all but the last way in`() async throws {
+        let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
+        try await serving([first, second]) { server, http async throws in
+            let ann = try Person(await http.exchange(first.token("ann")).json)
+            func link(_ token: String, as person: Person) async throws -> HTTPSide.Answer {
+                try await http.post("/auth/identities", ["identityToken": .string(token)], token: person.access)
+            }
+            let added = try await link(second.token("ann-2"), as: ann)
+            #expect(added.status == 201 && added.json["issuer"] == "https://second.example.org")
+            #expect(try await link(second.token("ann-2"), as: ann).json["reason"] == "identity_taken")
+            let bob = try await http.signUp("bob@example.org", device: "bob")
+            #expect(try await link(first.token("ann"), as: bob).json["reason"] == "identity_taken")
+            #expect(try await link("token", as: bob).json["reason"] == "token_malformed")
+            #expect(try await http.post("/auth/identities", [:] as JSON, token: bob.access).status == 400)
+            let tablet = try Person(await http.exchange(second.token("ann-2"), device: "tablet").json)
+            #expect(tablet.account == ann.account)
+
+            let list = try await http.get("/auth/identities", token: ann.access).json
+            let ids = list["identities"]?.array?.compactMap { $0["id"]?.string } ?? []
+            #expect(ids.count == 2 && list["hasPassword"] == false)
+            #expect(!"\(list)".contains("ann-2"), "no subject")
+            func remove(_ id: String, as person: Person) async throws -> HTTPSide.Answer {
+                try await http.send("DELETE", "/auth/identities/\(id)", token: person.access)
+            }
+            #expect(try await remove(ids[0], as: bob).status == 404)
+            #expect(try await remove(ids[0], as: ann).status == 200)
+            #expect(try await remove(ids[0], as: ann).status == 404)
+            #expect(try await remove(ids[1], as: ann).json["reason"] == "last_way_in")
+            // The removed identity signs in to another account.
+            #expect(try Person(await http.exchange(first.token("ann"), device: "x").json).account != ann.account)
+            #expect(try await link(first.token("bob-1"), as: bob).status == 201)
+            let only = try await http.get("/auth/identities", token: bob.access).json
+            let id = try #require(only["identities"]?.array?.first?["id"]?.string)
+            #expect(only["hasPassword"] == true)
+            #expect(try await remove(id, as: bob).status == 200, "the password is left")
+        }
+    }
+
+    @Test func `I6 a provider that the server no longer knows, and a password that is off, are no way in`() async throws
+    {
+        let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
+        let ann = try await serving([first, second]) { server, http async throws in
+            let ann = try await http.signUp("ann@example.org")
+            for token in [try first.token("ann"), try second.token("ann")] {
+                let body: JSON = ["identityToken": .string(token)]
+                #expect(try await http.post("/auth/identities", body, token: ann.access).status == 201)
+            }
+            return ann
+        }
+        try await serving([first], change: { $0.signIn = .identity }) { server, http async throws in
+            let list = try await http.get("/auth/identities", token: ann.access).json
+            #expect(
+                list["identities"]?.array?.map { $0["provider"] } == ["test", .null] && list["hasPassword"] == false)
+            let ids = list["identities"]?.array?.compactMap { $0["id"]?.string } ?? []
+            #expect(
+                try await http.send("DELETE", "/auth/identities/\(ids[0])", token: ann.access).json["reason"]
+                    == "last_way_in")
+            #expect(try await http.send("DELETE", "/auth/identities/\(ids[1])", token: ann.access).status == 200)
+        }
+    }
+
+    @Test func `I6 an account has at most 20 identities`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let ann = try Person(await http.exchange(issuer.token("ann")).json)
+            for number in 2...21 {
+                let body: JSON = ["identityToken": .string(try issuer.token("ann-\(number)"))]
+                let answer = try await http.post("/auth/identities", body, token: ann.access)
+                #expect(answer.json["reason"] == (number <= 20 ? nil : "too_many_identities"))
+            }
+        }
+    }
+
+    // MARK: - Without a password
+
+    @Test func `I7 an account without a password answers like any account to a wrong password`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let ann = try Person(await http.exchange(issuer.token("ann", email("ann@example.org"))).json)
+            let missing = try await http.post("/auth/sign-in", JSON.entry("nobody@example.org"))
+            for password in ["correct horse", ""] {
+                let answer = try await http.post("/auth/sign-in", JSON.entry("ann@example.org", password: password))
+                #expect(answer.status == missing.status && answer.body == missing.body)
+            }
+            let change: JSON = ["password": "correct horse", "newPassword": "battery staple"]
+            #expect(try await http.post("/auth/password", change, token: ann.access).json["reason"] == "wrong_password")
+            // The owner of the address can still set one.
+            let reset = try #require(await server.carryOut(.reset(email: "ann@example.org"))["token"])
+            let body: JSON = ["token": reset, "newPassword": "correct horse"]
+            #expect(try await http.post("/auth/reset-password", body).status == 200)
+            #expect(try await http.post("/auth/sign-in", JSON.entry("ann@example.org")).status == 200)
+        }
+    }
+
+    @Test func `I7 deleting an account needs a fresh token of one of its identities, which then is new again`()
+        async throws
+    {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let ann = try Person(await http.exchange(issuer.token("ann")).json)
+            _ = try await http.exchange(issuer.token("bob"), device: "bob")
+            func delete(_ body: JSON) async throws -> HTTPSide.Answer {
+                try await http.post("/auth/delete-account", body, token: ann.access)
+            }
+            func delete(_ token: String) async throws -> JSON? {
+                try await delete(["identityToken": .string(token)] as JSON).json["reason"]
+            }
+            let old = try issuer.token("ann", ["auth_time": .int(Int64(site.now.timeIntervalSince1970) - 361)])
+            #expect(try await delete(old) == "token_stale")
+            #expect(try await delete(issuer.token("bob")) == "foreign_identity")
+            #expect(try await delete(issuer.token("nobody")) == "foreign_identity")
+            #expect(try await delete(["password": ""] as JSON).json["reason"] == "wrong_password")
+            #expect(try await delete([:] as JSON).status == 400)
+            let used = try issuer.token("ann")
+            _ = try await http.exchange(used, device: "tablet")
+            #expect(try await delete(used) == "token_used")
+            let present = try Person(await http.exchange(issuer.token("ann")).json)
+            let body: JSON = ["identityToken": .string(try issuer.token("ann"))]
+            #expect(try await http.post("/auth/delete-account", body, token: present.access).status == 200)
+            #expect(try await http.get("/auth/sessions", token: present.access).json["reason"] == "account_deleted")
+            let again = try Person(await http.exchange(issuer.token("ann")).json)
+            #expect(again.account != ann.account)
+            #expect(try await site.count(of: "optimist_identities", account: ann.account) == 0)
+        }
+    }
+
+    // MARK: - The operator's side
+
+    @Test func `I8 a server for identities only refuses passwords, and one without providers does not start`()
+        async throws
+    {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer], change: { $0.signIn = .identity }) { server, http async throws in
+            let ann = try Person(await http.exchange(issuer.token()).json)
+            let bodies: [(String, JSON)] = [
+                ("sign-up", .entry("a@example.org")), ("sign-in", .entry("a@example.org")),
+                ("password", ["password": "correct horse", "newPassword": "battery staple"]),
+                ("delete-account", ["password": "correct horse"]), ("forgot-password", ["email": "a@example.org"]),
+                ("reset-password", ["token": "p1.a1.AAAA", "newPassword": "battery staple"]),
+            ]
+            for (path, body) in bodies {
+                let answer = try await http.post("/auth/\(path)", body, token: ann.access)
+                #expect(answer.status == 403 && answer.json["reason"] == "passwords_off", "\(path)")
+            }
+        }
+        let error = await #expect(throws: OptimistError.self) { try await Site().open { $0.signIn = .identity } }
+        #expect(error?.code == .badIdentityProvider)
+    }
+
+    @Test func `I8 settings that cannot work end the start with a sentence`() async throws {
+        let good = FakeIssuer(site).provider
+        func error(_ change: (inout IdentityProvider) -> Void) async throws -> String {
+            var provider = good
+            change(&provider)
+            let (other, bad) = (Site(), provider)
+            let error = await #expect(throws: OptimistError.self) {
+                try await other.open { $0.identityProviders = [bad] }
+            }
+            #expect(error?.code == .badIdentityProvider)
+            return error?.message ?? ""
+        }
+        let missing = URL(filePath: "/missing/file")
+        #expect(try await error { $0.audiences = [] }.contains("audience"))
+        #expect(try await error { $0.issuer = "" }.contains("issuer"))
+        #expect(try await error { $0.issuer = "http://login.example.org" }.contains("https"))
+        #expect(try await error { $0.keys = .url(URL(string: "http://10.0.0.1/keys") ?? missing) }.contains("https"))
+        #expect(try await error { $0.algorithms = [] }.contains("algorithm"))
+        #expect(try await error { $0.algorithms = [.hs256] }.contains("secret"))
+        #expect(try await error { $0.keys = .file(missing) }.contains("cannot be read"))
+        #expect(try await error { ($0.keys, $0.algorithms) = (.secret(file: missing), [.hs256]) }.contains("cannot be"))
+        #expect(try await error { $0.keys = .secret(file: missing) }.contains("HS256 only"))
+        let twice = await #expect(throws: OptimistError.self) {
+            try await Site().open { $0.identityProviders = [good, good] }
+        }
+        #expect(twice?.message.contains(DraftToken.issuer) == true)
+    }
+
+    @Test func `I8 refusals are lines of the security log, without tokens, subjects and addresses`() async throws {
+        let (issuer, book) = (FakeIssuer(site), LogBook())
+        try await serving([issuer], change: { $0.logger = book.logger }) { server, http async throws in
+            let token = try issuer.token("ann", email("ann@example.org"))
+            let ann = try Person(await http.exchange(token).json)
+            _ = try await http.exchange(token)
+            let second = try issuer.token("ann-2")
+            _ = try await http.post("/auth/identities", ["identityToken": .string(token)] as JSON, token: ann.access)
+            let added = try await http.post(
+                "/auth/identities", ["identityToken": .string(second)] as JSON, token: ann.access)
+            let id = try #require(added.json["id"]?.string)
+            _ = try await http.send("DELETE", "/auth/identities/\(id)", token: ann.access)
+            #expect(book.events == ["sign_in_refused", "identity_refused", "identity_linked", "identity_removed"])
+            let text = "\(book.lines)"
+            for secret in [token, second, "ann-2", "example.org", "k1"] { #expect(!text.contains(secret)) }
+        }
+    }
+
+    @Test func `I8 token exchanges count like sign-ins, for an address and for an identity`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer], change: { ($0.signInBurstPerAddress, $0.signInBurstPerAccount) = (8, 3) }) {
+            server, http async throws in
+            let token = try issuer.token()
+            #expect(try await http.exchange(token).status == 200)
+            for _ in 0..<3 { #expect(try await http.exchange(token).status == 400) }
+            // Too many of one identity.
+            let many = try await http.exchange(issuer.token())
+            #expect(many.status == 429 && !many.headers["retry-after"].isEmpty)
+            #expect(try await http.exchange(issuer.token("bob")).status == 200)
+            for _ in 0..<2 { #expect(try await http.exchange("x").status == 400) }
+            // Too many from one address.
+            #expect(try await http.exchange(issuer.token("eve")).status == 429)
+            #expect(try await http.post("/auth/sign-in", JSON.entry("a@example.org")).status == 429)
+        }
+    }
+
+    @Test func `I4 a provider that fails affects new sign-ins only, and a new key is found`() async throws {
+        let issuer = FakeIssuer(site)
+        issuer.goDown()
+        try await serving([issuer]) { server, http async throws in
+            let bob = try await http.signUp("bob@example.org")
+            let answer = try await http.exchange(issuer.token())
+            #expect(answer.status == 503 && answer.json["reason"] == "keys_unavailable")
+            #expect(answer.headers["retry-after"] == ["10"])
+            #expect(try await http.get("/auth/sessions", token: bob.access).status == 200)
+            issuer.goDown(false)
+            site.advance(by: 10)
+            let ann = try Person(await http.exchange(issuer.token()).json)
+            issuer.goDown()
+            #expect(try await http.exchange(issuer.token(), device: "tablet").status == 200, "by the known key")
+            let refresh = try await http.form("/auth/token", "grant_type=refresh_token&refresh_token=\(ann.refresh)")
+            #expect(refresh.status == 200)
+            issuer.goDown(false)
+            issuer.rotate(to: "otherP256", id: "k2")
+            site.advance(by: 60)
+            #expect(try await http.exchange(issuer.token(), device: "x").status == 200)
+        }
+    }
+}
+
+extension String {
+    /// The same token with the other signature that the same key could have made: `(r, n - s)`.
+    fileprivate var withOtherSignature: String {
+        let parts = split(separator: ".").map(String.init)
+        guard parts.count == 3, let signature = Base64URL.decode(parts[2]) else { return self }
+        let order: [UInt8] = [
+            0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xBC, 0xE6,
+            0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+        ]
+        var (other, borrow) = ([UInt8](repeating: 0, count: 32), 0)
+        for index in (0..<32).reversed() {
+            let digit = Int(order[index]) - Int(signature[32 + index]) - borrow
+            other[index] = UInt8(digit < 0 ? digit + 256 : digit)
+            borrow = digit < 0 ? 1 : 0
+        }
+        return "\(parts[0]).\(parts[1]).\(Base64URL.encode(Array(signature.prefix(32)) + other))"
+    }
+}
