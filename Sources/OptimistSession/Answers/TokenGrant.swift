@@ -11,6 +11,7 @@ struct TokenGrant: Decodable {
     private var refreshToken: String?
     private var expiresIn: Seconds?
     private var accountID: String?
+    private var email: String?
 
     /// In seconds, capped at ten years in case the server sends an absurd value.
     private var lifetime: Double? { expiresIn?.value.map { min(max($0, 0), 10 * 365 * 86_400) } }
@@ -33,6 +34,7 @@ struct TokenGrant: Decodable {
         case refreshToken = "refresh_token"
         case expiresIn = "expires_in"
         case accountID = "account_id"
+        case email
     }
 
     /// Returns nil for any other body, such as a captive portal's page.
@@ -44,8 +46,11 @@ struct TokenGrant: Decodable {
     }
 
     /// The credentials for a new sign-in. Nil without a refresh token.
+    ///
+    /// - Parameter email: The account's address if the answer does not have one.
     func credentials(email: String, origin: String, time: ServerTime) -> Credentials? {
         guard let refreshToken, !refreshToken.isEmpty else { return nil }
+        let email = self.email ?? email
         let account = Account(id: accountID ?? Self.subject(of: accessToken) ?? email, email: email)
         return Credentials(
             accessToken: Secret(accessToken), refreshToken: Secret(refreshToken),

@@ -61,7 +61,7 @@ extension Credentials {
 public struct Account: Hashable, Sendable, Codable {
     /// The server's id for the account: the subject of its tokens, or the email address if the server has none.
     public var id: String
-    /// The email address that the user signed in with.
+    /// The email address that the user signed in with. Empty if an identity provider does not vouch for one.
     public var email: String
 
     /// Makes an account.

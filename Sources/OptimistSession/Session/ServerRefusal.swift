@@ -52,7 +52,7 @@ extension OptimistError {
         _ head: HTTPResponse, _ body: [UInt8], else code: Code, _ sentence: String
     ) -> OptimistError {
         let reason = Refusal(body)?.reason
-        let known = reason.flatMap { knownReasons[$0] } ?? (code: code, sentence: sentence)
+        let known = reason.flatMap { knownReasons[$0] ?? identityReasons[$0] } ?? (code: code, sentence: sentence)
         return OptimistError(known.code, known.sentence, cause: reason.map(ServerRefusal.init))
     }
 

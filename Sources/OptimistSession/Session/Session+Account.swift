@@ -44,9 +44,13 @@ extension Session {
     ///
     /// - Throws: `wrongPassword`.
     public func deleteAccount(password: String) async throws {
+        try await deleteAccount(confirmedBy: ["password": password])
+    }
+
+    func deleteAccount(confirmedBy members: [String: String]) async throws {
         let stamp = core.stamp
         do {
-            try await asked(.post, configuration.endpoints.deleteAccount, ["password": password])
+            try await asked(.post, configuration.endpoints.deleteAccount, members)
         } catch let error as OptimistError where error.signOutReason == .accountDeleted {
             // The event stream was faster than the answer.
             return
@@ -77,7 +81,7 @@ extension Session {
 
     /// Sends a request with the session's credential.
     @discardableResult
-    private func asked(
+    func asked(
         _ method: HTTPRequest.Method, _ path: String, _ body: [String: String]? = nil
     ) async throws -> [UInt8] {
         var request = SessionRequest(path, method: method, attempts: method == .get ? 3 : 1)
@@ -120,7 +124,7 @@ extension Session {
 }
 
 extension OptimistError {
-    fileprivate static let accountAnswerUnreadable = OptimistError(
+    static let accountAnswerUnreadable = OptimistError(
         .accountRequestFailed, "The answer is not from the server, or uses another protocol version.",
         remedy: .retry(after: .seconds(30)))
 }

@@ -6,26 +6,40 @@ import OptimistCore
 
 /// Signing in, signing up and signing out.
 extension Session {
+    struct EnteringDevice: Encodable {
+        var id: String
+        var name: String
+    }
+
     private struct Entry: Encodable {
-        struct Device: Encodable {
-            var id: String
-            var name: String
-        }
         var email: String
         var password: String
-        var device: Device
+        var device: EnteringDevice
         var invitation: String?
     }
 
     func enter(
         by path: String, email: String, password: String, invitation: String? = nil
     ) async throws -> Account {
+        try await enter(
+            by: path, .json, email: email, refusal: "The server did not accept this e-mail address and password."
+        ) { device in
+            let entry = Entry(email: email, password: password, device: device, invitation: invitation)
+            return Array(try JSONEncoder().encode(entry))
+        }
+    }
+
+    /// - Parameters:
+    ///   - email: The account's address if the server does not name one.
+    ///   - sentence: The message of a refusal without a known reason.
+    func enter(
+        by path: String, _ type: MediaType, email: String, refusal sentence: String,
+        body: (EnteringDevice) throws -> [UInt8]
+    ) async throws -> Account {
         let epoch = core.reserveEpoch()
-        let device = Entry.Device(id: try await installID().uuidString.lowercased(), name: configuration.deviceName)
-        let entry = Entry(email: email, password: password, device: device, invitation: invitation)
-        let body = try JSONEncoder().encode(entry)
-        let answer = try await ask(path, .json, Array(body))
-        guard answer.head.status.kind == .successful else { throw refusal(of: answer.head, answer.body) }
+        let device = EnteringDevice(id: try await installID().uuidString.lowercased(), name: configuration.deviceName)
+        let answer = try await ask(path, type, body(device))
+        guard answer.head.status.kind == .successful else { throw refusal(of: answer.head, answer.body, sentence) }
         let origin = Origin(server)?.description ?? ""
         guard
             let credentials = TokenGrant(answer.body)?.credentials(
@@ -79,11 +93,10 @@ extension Session {
         }
     }
 
-    private func refusal(of head: HTTPResponse, _ body: [UInt8]) -> OptimistError {
+    private func refusal(of head: HTTPResponse, _ body: [UInt8], _ sentence: String) -> OptimistError {
         switch head.status.code {
         case 400, 401, 403, 404, 409, 422:
-            .refusal(
-                head, body, else: .signInRefused, "The server did not accept this e-mail address and password.")
+            .refusal(head, body, else: .signInRefused, sentence)
         default:
             OptimistError(
                 .signInFailed, Self.sentence(head),

@@ -49,12 +49,14 @@ public struct SessionConfiguration: Sendable {
         public var signUp = "/auth/sign-up"
         /// Signs in with an address and a password.
         public var signIn = "/auth/sign-in"
-        /// Exchanges a refresh token for new tokens (RFC 6749, section 6).
+        /// Exchanges a refresh token (RFC 6749, section 6) or an identity token (RFC 8693) for new tokens.
         public var token = "/auth/token"
         /// Ends the session at sign-out (RFC 7009).
         public var revoke = "/auth/revoke"
         /// Lists the account's sessions. The path of each session is this path followed by the session's id.
         public var sessions = "/auth/sessions"
+        /// Lists and adds the account's identities. The path of each identity is this path followed by the identity's id.
+        public var identities = "/auth/identities"
         /// Changes the password.
         public var password = "/auth/password"
         /// Sends the user a reset token.
