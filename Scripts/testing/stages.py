@@ -28,8 +28,8 @@ ON_THEIR_OWN = [
     "Browser/servers.py", "EndToEnd/slow_clients.py", "EndToEnd/openapi.py", "EndToEnd/backup.py",
     "EndToEnd/killloop.py", "EndToEnd/kill_either_side.py", "EndToEnd/kill_first_sync.py", "EndToEnd/kill_refresh.py",
     "EndToEnd/power_loss.py", "EndToEnd/bad_input.py", "EndToEnd/many_connections.py", "EndToEnd/commands.py",
-    "EndToEnd/account.py", "Browser/admin.py", "EndToEnd/jmap.py", "EndToEnd/settings.py", "EndToEnd/running.py",
-    "EndToEnd/sharing.py", "EndToEnd/export_database.py", "EndToEnd/hooks.py",
+    "EndToEnd/account.py", "EndToEnd/identity.py", "Browser/admin.py", "EndToEnd/jmap.py", "EndToEnd/settings.py",
+    "EndToEnd/running.py", "EndToEnd/sharing.py", "EndToEnd/export_database.py", "EndToEnd/hooks.py",
 ]
 # More such tests. The tests of the screens cover the essentials of these, so only the full form runs them.
 LABS_OF_THEIR_OWN = ["EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py"]
