@@ -170,7 +170,9 @@ struct RowApplication: RowWork {
     private func meet(_ row: ReceivedRow, elsewhere entry: inout RowEntry) throws -> Placement? {
         var place = RowPlace(of: entry)
         guard place.space != nil else {
-            return try ParkedRows(door.db).holds(row.ref, outside: row.scope) ? .waiting(.claim) : nil
+            // Two ends would wait for each other.
+            let isClaim = try row.content.isAlive && ParkedRows(door.db).holds(row.ref, outside: row.scope)
+            return isClaim ? .waiting(.claim) : nil
         }
         switch place.receive(RowPlace.Version(row.content), from: Int(row.scope)).step {
         case .park: return .waiting(.claim)

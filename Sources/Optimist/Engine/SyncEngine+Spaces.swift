@@ -51,9 +51,8 @@ extension SyncEngine {
     private func meetLoss(of scope: Int64, _ space: String) async throws {
         // The server will never confirm the departure.
         if try await store.hasLeft(scope) { return try await leave(scope, space, EndedAccess(.left)) }
-        logger.notice("sync.space.lost")
         pulls.spaces?.drop(scope)
-        try await store.beginAgain(with: scope)
+        if try await store.beginAgain(with: scope) { logger.notice("sync.space.lost") }
     }
 
     private func nextSteps(_ account: RemoteAccount) async throws -> SpacePlan.Steps? {

@@ -56,13 +56,14 @@ struct Restoration {
         return isLacking || db.changesCount > 0
     }
 
-    /// Whether the server would take the row from this person. A role that the device does not know forbids nothing.
+    /// Whether the server would take the row from this person. A member's role that the device does not know forbids
+    /// nothing.
     private func mayWrite(_ ref: RowRef, _ layout: TableLayout) throws -> Bool {
         if scope.number == Scope.personal { return true }
         return switch layout.name {
         case MemberRow.databaseTableName: layout.idForm.wire(ref.id) == scope.member
         case InvitationRow.databaseTableName: role == .owner
-        default: role?.mayWrite ?? true
+        default: role?.mayWrite ?? (scope.member != nil)
         }
     }
 

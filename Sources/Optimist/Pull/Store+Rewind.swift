@@ -58,9 +58,10 @@ extension Store {
             }
             wentBack = wentBack || isAsked
             // The device lacks rows that were deleted before its snapshot and now exist again. It also cannot compute a
-            // counter without the other devices' counts that the server lost.
+            // counter without the other devices' counts that the server lost. It also lacks a row that had left for a
+            // space which has ended here.
             if let present = epochs.last, isWhole, !progress.awaitsSnapshot, let since = progress.since,
-                since <= common,
+                since <= common, layout.rules.space == nil,
                 !counting.contains(progress.table)
             {
                 // Even at the start of the present epoch, the device has some rows.

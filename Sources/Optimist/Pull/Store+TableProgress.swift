@@ -125,7 +125,9 @@ extension Store {
         for (scope, refs) in scopes {
             let stored = try ProgressTable(db, of: scope)
             for (number, refs) in Dictionary(grouping: refs, by: \.table) {
-                guard let layout = layouts.first(where: { $0.number == number }) else { continue }
+                guard let layout = layouts.first(where: { $0.number == number }), layout.isKept(in: scope) else {
+                    continue
+                }
                 try receiveAnew(refs, of: layout, in: stored, db)
             }
         }

@@ -38,10 +38,10 @@ struct PushResults {
         let settled = try HiddenRows(batch: batch, tables: door.tables).settled(verdicts)
         self.verdicts = try zip(batch.sent, settled).map { sent, verdict in
             let verdict = verdict.tellingUnread(of: door.ownDevices)
-            if verdict.refusal?.code == "invitationInvalid", Self.isEarly(sent, at: corrected) {
+            if verdict.refusal?.code == "invitationInvalid", sent.restores || Self.isEarly(sent, at: corrected) {
                 return .retry(after: nil, DeferralReason("invitationInvalid"))
             }
-            if case .retry(_, .unknownAccount?) = verdict, Self.isDeparture(sent, door.tables) {
+            if case .retry(_, .unknownAccount?) = verdict, try Self.isDeparture(sent, door) {
                 return .accepted(seq: 0)
             }
             guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),
@@ -58,10 +58,13 @@ struct PushResults {
         corrected - sent.lifeStamp.milliseconds < heldMilliseconds
     }
 
-    /// Whether the row takes a person out of a space, so that nothing is left to do if the server does not know the
+    /// Whether the row takes the person out of a space, so that nothing is left to do if the server does not know the
     /// person there.
-    private static func isDeparture(_ sent: SentRow, _ tables: AppTables) -> Bool {
-        sent.kind == .delete && tables[sent.ref.table]?.layout.name == MemberRow.databaseTableName
+    private static func isDeparture(_ sent: SentRow, _ door: Door) throws -> Bool {
+        guard sent.kind == .delete, let layout = door.tables[sent.ref.table]?.layout,
+            layout.name == MemberRow.databaseTableName
+        else { return false }
+        return try Scope.fetch(sent.scope, in: door.db).member == layout.idForm.wire(sent.ref.id)
     }
 
     /// Applies refusals last, each with the rows that refer to the refused row (V5).

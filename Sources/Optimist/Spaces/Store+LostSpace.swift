@@ -1,5 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
+import Foundation
 import GRDB
 import OptimistWire
 
@@ -7,16 +8,18 @@ extension Store {
     /// Begins again with a space that a restored remote does not know (L3, P12). Does nothing if the device knows of
     /// nothing that the remote had.
     ///
-    /// The person's member row and the rows that the person may write are sent again. The founder's member row founds
-    /// the space, and the row of a person who joined has the ticket of that time. Other persons come back by
+    /// The person's member row and the rows that the person may write are sent again. An owner's member row founds
+    /// the space if nobody has, and the row of a person who joined has the ticket of that time. Other persons come back by
     /// themselves, so their member rows are removed.
-    func beginAgain(with number: Int64) async throws {
-        let now = milliseconds
+    ///
+    /// - Returns: Whether there was anything to begin again.
+    func beginAgain(with number: Int64) async throws -> Bool {
+        let (now, shared) = (milliseconds, sharedTables)
+        guard try await read({ try Scope.fetch(number, in: $0).isLost(with: shared, $0) }) else { return false }
         try await apply { db in
             let scope = try Scope.fetch(number, in: db)
             let stored = try ProgressTable(db, of: number)
-            let tables = try stored.fetchAll(self.sharedTables)
-            guard try scope.wasOnServer(db) || tables.contains(where: { $0.latest != nil }) else { return }
+            let tables = try stored.fetchAll(shared)
             try scope.forgetOtherMembers(in: db)
             var restoration = try Restoration(self.layouts, scope, db, at: now)
             for layout in self.layouts where layout.isKept(in: number) {
@@ -36,6 +39,7 @@ extension Store {
             try scope.showTicket(in: db)
         }
         writes.send()
+        return true
     }
 }
 
@@ -49,8 +53,9 @@ extension Scope {
             db.cachedStatement(sql: "SELECT role FROM optimist_member WHERE id = ?"), arguments: [memberID])
     }
 
-    /// Whether this device can bring the person back, and the server has had the member row.
-    fileprivate func wasOnServer(_ db: Database) throws -> Bool {
+    /// Whether the device still counts on something that the remote had of the space.
+    fileprivate func isLost(with tables: [String], _ db: Database) throws -> Bool {
+        if try ProgressTable(db, of: number).fetchAll(tables).contains(where: { $0.latest != nil }) { return true }
         guard try mayEnter(db), let memberID else { return false }
         let sql = """
             SELECT EXISTS (SELECT 1 FROM optimist_remote WHERE tbl = \(SpaceTables.members) AND id = ? AND generation > 0)
@@ -58,24 +63,43 @@ extension Scope {
         return try Bool.fetchOne(db, sql: sql, arguments: [memberID]) ?? false
     }
 
-    /// Only the founder has no ticket, and is an owner. A device that did not open the link waits for the one that did.
+    /// An owner founds the space if it does not exist yet. Others need the ticket, so a device that did not open the link
+    /// waits for the one that did.
     fileprivate func mayEnter(_ db: Database) throws -> Bool { try ticket != nil || role(in: db) == .owner }
 
-    /// Makes the member row send the ticket with it.
+    /// Makes the member row send the ticket with it. The founder uses an own invitation, in case another owner has founded
+    /// the space again.
     fileprivate func showTicket(in db: Database) throws {
-        guard let ticket else { return }
+        guard let ticket = try ticket ?? ownInvitation(db) else { return }
         try db.execute(sql: "UPDATE optimist_member SET ticket = ? WHERE id = ?", arguments: [ticket, memberID])
     }
 
-    /// Removes the other members as if the server had told it.
-    fileprivate func forgetOtherMembers(in db: Database) throws {
-        let others = """
-            (SELECT id FROM optimist_remote WHERE tbl = \(SpaceTables.members) AND scope = ? AND id IS NOT ?)
+    private func ownInvitation(_ db: Database) throws -> String? {
+        let sql = """
+            SELECT s.secret FROM optimist_secret s JOIN optimist_invitation i ON i.id = s.invitation
+            WHERE i.space = ? AND i.role = ?
             """
-        for sql in [
-            "DELETE FROM optimist_member WHERE id IN \(others)",
-            "DELETE FROM optimist_edit WHERE tbl = \(SpaceTables.members) AND id IN \(others)",
-            "DELETE FROM optimist_remote WHERE tbl = \(SpaceTables.members) AND scope = ? AND id IS NOT ?",
-        ] { try db.execute(sql: sql, arguments: [number, memberID]) }
+        let arguments: StatementArguments = [space.flatMap(UUIDForm.bytes.stored), SpaceRole.owner]
+        return try Data.fetchOne(db, sql: sql, arguments: arguments).flatMap {
+            InvitationSecret(bytes: [UInt8]($0))?.text
+        }
+    }
+
+    /// Removes the other members as if the server had told it. Unsent removals of members stay.
+    fileprivate func forgetOtherMembers(in db: Database) throws {
+        let others = try DatabaseValue.fetchAll(
+            db,
+            sql: """
+                SELECT r.id FROM optimist_remote r LEFT JOIN optimist_edit e ON e.tbl = r.tbl AND e.id = r.id
+                WHERE r.tbl = \(SpaceTables.members) AND r.scope = ? AND r.id IS NOT ?
+                AND (e.generation IS NULL OR e.generation & 1)
+                """, arguments: [number, memberID])
+        for id in others {
+            try db.execute(sql: "DELETE FROM optimist_member WHERE id = ?", arguments: [id])
+            for table in ["optimist_edit", "optimist_remote"] {
+                try db.execute(
+                    sql: "DELETE FROM \(table) WHERE tbl = \(SpaceTables.members) AND id = ?", arguments: [id])
+            }
+        }
     }
 }

@@ -75,25 +75,36 @@ extension SharingTests {
         #expect(try await pending(bob) == 0)
     }
 
-    @Test(arguments: [true, false])
-    func `P12 after a restore that lost a space, its members and rows come back`(founderIsFirst: Bool) async throws {
+    /// Ann's list in a space that Bob joins by a link. Two days later the server has lost everything.
+    private func loseSpace(bob role: SpaceRole) async throws -> UUID {
         let before = server.store.contents
         let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
-        let link = try #require(try await ann.store.invite(to: home, as: .reader, label: "Home").link)
-        let list = try await add("Groceries", to: home, on: ann)
+        let link = try #require(try await ann.store.invite(to: home, as: role, label: "Home").link)
+        _ = try await add("Groceries", to: home, on: ann)
         try await sync(ann)
         _ = try await bob.store.accept(link, as: "Bob")
         try await sync(bob, ann)
-        try await ann.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
+        pass(seconds: 2 * 86_400)
         server.store.contents = before
         server.store.begin(epoch: "n")
-        let order = founderIsFirst ? [ann, bob] : [bob, ann]
+        return home
+    }
+
+    private func pass(seconds: Int) {
+        for phone in [ann, bob] { phone.device.advance(Int64(seconds) * 1000) }
+        time.value += Int64(seconds)
+    }
+
+    @Test(arguments: [true, false])
+    func `P12 after a restore that lost a space, its members and rows come back`(founderIsFirst: Bool) async throws {
+        let home = try await loseSpace(bob: .reader)
+        let list = try #require(try await ann.store.read { try SharedList.fetchOne($0) })
+        try await ann.store.write { try SharedItem(listID: list.id, text: "Eggs").insert($0) }
         for _ in 1...4 {
-            for phone in order { try await sync(phone) }
-            for phone in order { phone.device.advance(60_000) }
-            time.value += 60
+            for phone in founderIsFirst ? [ann, bob] : [bob, ann] { try await sync(phone) }
+            pass(seconds: 60)
         }
-        for phone in order {
+        for phone in [ann, bob] {
             #expect(try await phone.lists() == ["Groceries"])
             #expect(try await items(phone) == ["Eggs", "Milk"])
             #expect(try await names(of: home, on: phone) == ["Ann", "Bob"])
@@ -102,5 +113,30 @@ extension SharingTests {
         }
         #expect(try await space(home, on: ann)?.role == .owner)
         #expect(try await space(home, on: bob)?.role == .reader)
+    }
+
+    @Test func `P12 an owner who joined by a link founds a lost space again, and its founder joins`() async throws {
+        let home = try await loseSpace(bob: .owner)
+        for _ in 1...3 {
+            for phone in [bob, ann] { try await sync(phone) }
+            pass(seconds: 60)
+        }
+        for phone in [ann, bob] {
+            #expect(try await phone.lists() == ["Groceries"])
+            #expect(try await names(of: home, on: phone) == ["Ann", "Bob"])
+            #expect(try await space(home, on: phone)?.role == .owner)
+            #expect(try await pending(phone) == 0)
+        }
+    }
+
+    @Test func `P12 a member who was removed while the server had lost the space stays out`() async throws {
+        let home = try await loseSpace(bob: .writer)
+        let members = try await ann.store.read { try SpaceMember.of(home).fetchAll($0) }
+        try await ann.store.remove(try #require(members.first { !$0.isMe }?.id))
+        for _ in 1...3 {
+            for phone in [ann, bob] { try await sync(phone) }
+            pass(seconds: 60)
+        }
+        #expect(try await names(of: home, on: ann) == ["Ann"])
     }
 }
