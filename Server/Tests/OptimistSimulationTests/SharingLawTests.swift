@@ -166,6 +166,21 @@ struct SharingLawTests {
         #expect(story.kinds() == [])
     }
 
+    @Test mutating func `P12 the rows of a space that ended are not lost if a restored server has the space again`()
+        throws
+    {
+        try story.found()
+        try story.serve(S.account, [S.listRow()])
+        try story.serve(S.account, members: [("ann", "owner", "left")])
+        try story.history.goBack(to: [])
+        #expect(story.kinds() == [])
+        var other = SharedStory()
+        try other.found()
+        try other.serve(S.account, [S.listRow()])
+        try other.history.goBack(to: [])
+        #expect(other.kinds() == ["lost"])
+    }
+
     @Test mutating func `P4 a list that is where an earlier move put it is found`() throws {
         try story.found()
         try story.serve(S.account, [S.listRow()])

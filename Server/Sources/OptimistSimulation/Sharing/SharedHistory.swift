@@ -55,6 +55,8 @@ struct SharedHistory {
     /// Every row that a stored row ever was below, by row.
     private(set) var parents: [RowName: Set<RowName>] = [:]
     private(set) var accounts: [String: SharedAccount] = [:]
+    /// The rows of spaces that have ended, also if a restored server has such a space again.
+    private(set) var ended: Set<RowName> = []
     private(set) var hasGoneBack = false
     private(set) var hasRestoredDevice = false
     var hasForgotten = false
@@ -92,6 +94,7 @@ struct SharedHistory {
             var account = accounts[part.account] ?? SharedAccount(id: part.account)
             try account.apply(part)
             accounts[part.account] = account
+            if account.space != nil, account.roles.isEmpty { ended.formUnion(account.generations.keys) }
             for (name, values) in account.living {
                 if let up = SharedTables.references[name.table]?.first, let id = values[up.column] ?? nil {
                     parents[name, default: []].insert(RowName(table: up.table, id: id))

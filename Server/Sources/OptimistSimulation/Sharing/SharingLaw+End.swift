@@ -59,8 +59,7 @@ extension SharingLaw {
         let deleted = history.writes.reduce(into: Set<RowName>()) { $0.formUnion($1.deleted) }
         let kept = history.stored.keys.filter { !history.isDeleted($0, by: deleted) }.sorted()
         return kept.compactMap { name in
-            let ended = history.accounts.values.filter { $0.space != nil && $0.roles.isEmpty }
-            if !history.homes(of: name).isEmpty || ended.contains(where: { $0.generations[name] != nil }) { return nil }
+            if !history.homes(of: name).isEmpty || history.ended.contains(name) { return nil }
             return "lost: \(name) was stored, nobody deleted it, and it lives nowhere (P2)"
         }
     }
