@@ -147,7 +147,9 @@ struct SharingLawTests {
         try story.found()
         try story.serve(S.account, [S.listRow()])
         story.write(0, at: 5) { $0.texts = [S.list: "d0w0.1"] }
-        story.write(1, at: 20) { $0.deleted = [S.list] }
+        story.write(1, at: 20) { ($0.person, $0.deleted) = ("bob", [S.list]) }
+        #expect(story.kinds() == [])
+        story.write(1, at: 20) { ($0.person, $0.deleted) = ("ann", [S.list]) }
         #expect(story.kinds() == ["undead"])
         #expect(story.kinds(SharedKept(refused: [1: [S.list]])) == [])
         var other = SharedStory()

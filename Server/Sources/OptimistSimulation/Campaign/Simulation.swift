@@ -23,7 +23,7 @@ package enum WorldRun {
     static let patience = Duration.seconds(1800)
     /// The most jobs in 30 seconds of a world that has been healed for two minutes. Such a world only waits, so more jobs
     /// mean that devices try again and again without a pause.
-    static let mostJobs = 10_000
+    static let mostJobs = 3_000
 
     /// Runs a plan and judges it. Blocks its thread, which executes everything.
     ///

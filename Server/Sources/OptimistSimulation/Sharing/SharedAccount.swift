@@ -39,6 +39,8 @@ struct SharedAccount {
         Dictionary(members.filter { $0.endedSeq == nil }.map { ($0.person, $0.role) }, uniquingKeysWith: { $1 })
     }
 
+    func mayWrite(_ person: String) -> Bool { id == person || ["owner", "writer"].contains(roles[person]) }
+
     /// The roles that a person had at any time between two transactions. Empty: the person was not a member.
     func roles(of person: String, from first: Int64, to last: Int64) -> Set<String> {
         let before = history.last { $0.seq <= first }

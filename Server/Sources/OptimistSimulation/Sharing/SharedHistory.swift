@@ -6,6 +6,7 @@
 struct SharedHistory {
     struct Write {
         let device: Int
+        var person = ""
         /// Milliseconds of true time.
         let at: Int64
         /// The texts, by row. Every text belongs to one write.
@@ -20,6 +21,11 @@ struct SharedHistory {
         var isForgotten = false
         /// Whether the role that the device knew forbids the write.
         var isForbidden = false
+
+        /// Whether the write changed no value.
+        var isEmpty: Bool {
+            texts.isEmpty && points.isEmpty && inserted.isEmpty && places.isEmpty && deleted.isEmpty
+        }
 
         init(_ device: Int, at: Int64) {
             self.device = device

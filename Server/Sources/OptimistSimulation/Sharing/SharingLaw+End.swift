@@ -48,7 +48,9 @@ extension SharingLaw {
             !history.hasForgotten
         else { return [] }
         return write.deleted.sorted().compactMap { name in
-            if history.homes(of: name).isEmpty || kept.refused[write.device]?.contains(name) == true { return nil }
+            // A deletion does not follow a row into a space where the person may not write.
+            let homes = history.homes(of: name).filter { $0.mayWrite(write.person) }
+            if homes.isEmpty || kept.refused[write.device]?.contains(name) == true { return nil }
             return "undead: \(name), deleted by write \(number), lives (P4)"
         }
     }

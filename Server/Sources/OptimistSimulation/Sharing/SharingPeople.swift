@@ -106,7 +106,9 @@ final class SharingPeople: Users {
                 guard launch.process.isAlive, let made = attempt.withLock(\.self), let error = error as? OptimistError
                 else { return }
                 end(made, .failed)
-                if error.code == .readOnlySpace, !withState({ $0.history.writes[made].isForbidden }) {
+                let write = withState { $0.history.writes[made] }
+                // A statement that changes no value names a row of the space, and is refused like any other.
+                if error.code == .readOnlySpace, !write.isForbidden, !write.isEmpty {
                     find("guard: write \(number) of device \(event.device) was refused, and no role forbids it (P6)")
                 }
             }
@@ -131,6 +133,7 @@ final class SharingPeople: Users {
         let after = try SharedRows(db)
         let now = Int64(scheduler.wallClock()().timeIntervalSince1970 * 1000)
         var write = SharedHistory.Write(event.device, at: now, before, after)
+        write.person = world.app.person(of: event.device)
         write.isForbidden = !readOnly.isDisjoint(with: Self.spaces(changedFrom: before, to: after))
         let made = write
         let attempt = withState { $0.history.attempt(made) }
