@@ -13,7 +13,8 @@ extension ServerConfiguration {
             })
         guard !providers.isEmpty || signIn != .identity else {
             throw OptimistError(
-                .badIdentityProvider, "Nobody could sign in: name an identity provider, or let people use passwords.")
+                .badIdentityProvider,
+                "Sign-in with identities needs an identity provider. Name one, or allow passwords.")
         }
         return providers
     }

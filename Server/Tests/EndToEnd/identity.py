@@ -203,7 +203,7 @@ def life(folder):
 
 
 def opinions(token, provider):
-    """Whether PyJWT and joserfc take a token, asked for what the server asks for."""
+    """Whether PyJWT and joserfc accept a token, with the settings of the server."""
     def pyjwt():
         header = jwt.get_unverified_header(token)
         name = next(name for name in KEYS if f"key-{name}" == header["kid"])
@@ -298,7 +298,7 @@ def redirects(folder):
 
 @claims
 def settings(folder):
-    """I8 providers come from flags, the environment or a file, and printed settings show no secret."""
+    """I8 providers come from flags, the environment or a file, and printed settings leave out secrets."""
     secret = folder / "secret"
     secret.write_text(SECRET)
     file = folder / "settings.json"

@@ -106,8 +106,8 @@ extension Session {
     /// Removes an identity from the account. No session ends.
     ///
     /// - Parameter id: From ``identities()``.
-    /// - Throws: `OptimistError` with code `lastWayIn` if nobody could sign in to the account then, `unknownIdentity`;
-    ///   otherwise as ``accountSessions()``.
+    /// - Throws: `OptimistError` with code `lastWayIn` if it is the only way to sign in, `unknownIdentity`; otherwise as
+    ///   ``accountSessions()``.
     public func unlinkIdentity(_ id: String) async throws {
         let name = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         do { try await asked(.delete, "\(configuration.endpoints.identities)/\(name)") } catch let error
@@ -118,7 +118,7 @@ extension Session {
         }
     }
 
-    /// Permanently deletes the account, as ``deleteAccount(password:)``, for a user who has no password.
+    /// Permanently deletes the account, as ``deleteAccount(password:)``, for a user without a password.
     ///
     /// - Parameters:
     ///   - identityToken: A token of a sign-in with one of the account's identities in the last five minutes.
@@ -175,7 +175,7 @@ extension OptimistError.Code {
     public static let tooManyIdentities = Self("session.tooManyIdentities")
     /// The identity does not belong to the signed-in account.
     public static let foreignIdentity = Self("session.foreignIdentity")
-    /// Without this identity nobody could sign in to the account.
+    /// The identity is the only way to sign in to the account.
     public static let lastWayIn = Self("session.lastWayIn")
     /// The account does not have this identity.
     public static let unknownIdentity = Self("session.unknownIdentity")

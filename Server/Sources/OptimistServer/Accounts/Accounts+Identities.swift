@@ -3,7 +3,7 @@
 import Foundation
 import OptimistWire
 
-/// Who may sign in how.
+/// How people sign in.
 public enum SignInMode: String, Sendable, CaseIterable, Codable {
     /// With an address and a password.
     case password
@@ -15,7 +15,7 @@ public enum SignInMode: String, Sendable, CaseIterable, Codable {
     var allowsIdentities: Bool { self != .password }
 }
 
-/// An account took the identity, or its address, in the meantime. Nothing was stored.
+/// An account took the identity or its address since the last look. The store is unchanged.
 package struct IdentityTaken: Error {
     package init() {}
 }
@@ -82,6 +82,8 @@ extension Accounts {
         }
         // Someone who does not own the address may have signed up with it and a password.
         guard providers[proven.identity.issuer]?.joinsByEmail == true, !found.hasPassword else {
+            // The identity's own first sign-in may have made the account after the look above.
+            if let owner = try await store.account(of: proven.identity) { return (owner, owner) }
             throw AuthRefusal.accountExists
         }
         return (nil, found)
@@ -217,7 +219,7 @@ extension ProviderIdentity {
 }
 
 extension EmailAddress {
-    /// Nobody has an address in this domain (RFC 2606).
+    /// Mail to this domain reaches no mailbox (RFC 2606).
     private static let placeholderDomain = "@identity.invalid"
 
     /// The unique address of an account whose provider vouches for none.
@@ -244,7 +246,7 @@ extension AuthRefusal {
         "This identity does not belong to the account.", reason: "foreign_identity")
 
     package static let lastWayIn = invalidRequest(
-        "Without this identity, nobody could sign in to the account. Add another one first.", reason: "last_way_in")
+        "This identity is the only way to sign in to the account. Add another one first.", reason: "last_way_in")
 
     package static let usedToken = Self(.used)
 

@@ -7,7 +7,7 @@ package struct StoredAccount: Hashable, Sendable {
     package var id: String
     /// As the user entered it.
     package var email: String
-    /// A hash. Empty: the account has no password, and a provider of identities lets the user in.
+    /// A hash. Empty if the user signs in with identities only.
     package var password: String
 
     package init(id: String, email: String, password: String) {
@@ -46,7 +46,7 @@ package protocol AccountStore: IdentityStore {
     ///   - invitation: Nil if none is needed.
     ///   - date: The current time.
     /// - Throws: ``AuthRefusal`` if the invitation is not valid, the address is taken, or the token was spent.
-    ///   ``IdentityTaken`` if an account has the identity. Nothing is stored then.
+    ///   ``IdentityTaken`` if an account has the identity. The store is then unchanged.
     func add(
         _ account: StoredAccount, _ session: SessionRecord, by use: IdentityUse?,
         spending invitation: OneTimeToken?, at date: Date) async throws

@@ -26,6 +26,7 @@ struct IdentityClientTests {
             let token = try apple.token("ann", ["email": "ann@example.org", "email_verified": "true", "nonce": "n"])
             let account = try await phone.signIn(identityToken: token, nonce: "n")
             #expect(account.email == "ann@example.org")
+            site.advance(by: 1)
             try await phone.linkIdentity(identityToken: google.token("ann-2"))
             #expect(try await tablet.signIn(identityToken: google.token("ann-2")) == account)
             let list = try await tablet.identities()

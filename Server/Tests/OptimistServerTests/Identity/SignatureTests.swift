@@ -52,7 +52,7 @@ struct SignatureTests {
 
     /// > Source: Project Wycheproof, json_web_signature_test.json. Set OPTIMIST_WYCHEPROOF to a file of its form.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["OPTIMIST_WYCHEPROOF"] != nil))
-    func `I1 each JWS vector of a Wycheproof file is decided as the file says`() throws {
+    func `I1 each JWS vector of a Wycheproof file has the expected verdict`() throws {
         let path = try #require(ProcessInfo.processInfo.environment["OPTIMIST_WYCHEPROOF"])
         let file = try JSON(parsing: Data(contentsOf: URL(filePath: path)))
         var count = 0

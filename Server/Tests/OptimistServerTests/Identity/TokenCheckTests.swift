@@ -310,7 +310,7 @@ struct TokenCheckTests {
         #expect(try await reason(DraftToken(.named("rsa"), algorithm: "RS256", id: "any")) == "token_algorithm")
     }
 
-    @Test func `I1 of keys with one id the token's algorithm finds the fitting one`() async throws {
+    @Test func `I1 among keys with the same id, the token's algorithm finds the right one`() async throws {
         let keys = [
             try TokenKey.named("p256").json(id: "a", algorithm: "ES256"),
             try TokenKey.named("rsa").json(id: "a", algorithm: "RS256"),
