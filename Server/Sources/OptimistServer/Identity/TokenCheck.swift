@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 package import Foundation
-@_spi(Internals) import OptimistWire
+import OptimistWire
 
 /// A user of a provider. The pair is unique and never given to another user.
 ///
@@ -15,8 +15,9 @@ package struct ProviderIdentity: Hashable, Sendable {
         self.subject = subject
     }
 
-    /// Names the identity in a URL, without showing the subject: 128 bits of SHA-256, as base64url.
-    package var id: String { Base64URL.encode(Array(SHA256.hash("\(issuer)\n\(subject)".utf8).prefix(16))) }
+    /// Names the identity in a URL, without showing the subject: 128 bits of SHA-256 in hexadecimal digits, which no
+    /// client escapes.
+    package var id: String { String(SHA256.hash("\(issuer)\n\(subject)".utf8).hexadecimal.prefix(32)) }
 }
 
 /// The server's memory of a token that was used.
@@ -111,12 +112,8 @@ struct TokenCheck: Sendable {
             if claim == nil || provider.nonce == .plainIfGiven { return }
             throw .wrongNonce
         }
-        let expected = provider.nonce == .sha256 ? Self.hexadecimal(SHA256.hash(nonce.utf8)) : nonce
+        let expected = provider.nonce == .sha256 ? SHA256.hash(nonce.utf8).hexadecimal : nonce
         guard claim?.string == expected else { throw .wrongNonce }
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// Identifies the token by its `jti`, else by its signed part: some signatures can be changed and stay valid.
@@ -124,4 +121,8 @@ struct TokenCheck: Sendable {
         let name = token.payload["jti"]?.string.flatMap { $0.isEmpty ? nil : "jti\n\($0)" } ?? "text\n\(token.signed)"
         return Data(SHA256.hash("\(provider.issuer)\n\(name)".utf8))
     }
+}
+
+extension [UInt8] {
+    fileprivate var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
