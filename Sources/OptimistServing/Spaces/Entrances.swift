@@ -62,8 +62,9 @@ import Foundation
     /// same statements as a ticket that does, also if the account does not exist.
     private func joining(_ account: some AccountSnapshot, _ former: Membership?) throws -> Access? {
         guard let keys = tickets[account.account], !keys.isEmpty else { return nil }
-        let ids = try account.holders(type: type, index: Self.index.name, keys: keys.sorted()).values.flatMap(\.self)
-        let invitations = try account.rows(type: type, ids: ids.sorted()).compactMap { id, stored in
+        let found = try account.holders(type: type, index: Self.index.name, keys: keys.sorted()).values
+        let ids = found.isEmpty ? [""] : found.flatMap(\.self).sorted()
+        let invitations = try account.rows(type: type, ids: ids).compactMap { id, stored in
             Invitation(RowKey(type, id), stored)
         }
         let open = invitations.filter { $0.admits(former, at: now) }.min { $0.key.id < $1.key.id }

@@ -72,16 +72,13 @@ extension AuditedEvent {
 extension Membership {
     /// The reader's membership in an account other than the own one, if there ever was one. Also in a deleted space.
     ///
-    /// - Parameters:
-    ///   - rows: The answer to `statement`, which read or locked the account.
-    ///   - statement: A statement that waited for a lock reads other tables as they were before the wait. The
-    ///     membership is then read again.
+    /// - Parameter rows: The account as it was read, with the membership. Nil reads the membership separately: a
+    ///   statement that waited for a lock reads other tables as they were before the wait.
     static func of(
-        _ reader: Reader, in account: String, _ rows: PostgresRows, by statement: RowStatement,
-        _ connection: PostgresConnection
+        _ reader: Reader, in account: String, _ rows: PostgresRows?, _ connection: PostgresConnection
     ) throws -> Membership? {
         guard let person = reader.person, person != account else { return nil }
-        if statement == .read, rows.count == 1 { return Membership(of: person, rows, from: 7) }
+        if let rows, rows.count == 1 { return Membership(of: person, rows, from: 7) }
         let locked = try connection.query(RowStatement.membership, [.text(account), .text(person)])
         return locked.count == 1 ? Membership(of: person, locked, from: 0) : nil
     }

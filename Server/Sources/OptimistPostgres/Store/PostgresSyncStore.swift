@@ -70,25 +70,57 @@ struct PostgresSyncStore: SyncStore {
         var opened = OpenAccounts<PostgresAccount>()
         if !entrances.isEmpty { opened.spaces = try reader.person.map { try spaces(of: $0, connection) } }
         for id in accounts.sorted() {
-            let rows = try connection.query(statement, values(id, for: reader, entering: entrances))
-            func account(_ rows: PostgresRows, _ access: Access) throws -> PostgresAccount {
-                try PostgresAccount(connection, id, as: reader, access, rows, epochs: known)
+            if statement == .lock, entrances.tickets[id] != nil {
+                // A ticket that is not valid locks nothing, so a stranger waits for no writer of the space.
+                let seen = try find(id, as: reader, entering: entrances, .read, connection)
+                if seen.access == nil {
+                    opened.ended[id] = seen.membership?.end
+                    continue
+                }
             }
-            let isThere = rows.count == 1
-            let membership = try Membership.of(reader, in: id, rows, by: statement, connection)
-            opened.ended[id] = membership?.end
-            // A missing account takes the same statements as an account that the reader may not open.
-            let access = try entrances.access(
-                of: reader, to: id, membership, isThere ? AccountKind(text: rows.text(0, 12)) : .space,
-                isThere ? account(rows, .operator) : PostgresAccount(missing: id, connection, as: reader))
-            if isThere {
-                if let access { opened.open[id] = try account(rows, access) }
-            } else if statement == .lock, entrances.founding.contains(id), try found(id, entrances.kind, connection) {
+            let found = try find(id, as: reader, entering: entrances, statement, connection)
+            opened.ended[id] = found.membership?.end
+            if found.isThere {
+                if let access = found.access {
+                    opened.open[id] = try PostgresAccount(
+                        connection, id, as: reader, access, found.rows, epochs: known)
+                }
+            } else if statement == .lock, entrances.founding.contains(id),
+                try self.found(id, entrances.kind, connection)
+            {
                 let made = try connection.query(RowStatement.read, values(id, for: .operator, entering: .none))
-                opened.open[id] = try account(made, .founding)
+                opened.open[id] = try PostgresAccount(connection, id, as: reader, .founding, made, epochs: known)
             }
         }
         return opened
+    }
+
+    /// An account that a reader asked for, and the reader's right to it.
+    private struct Found {
+        var rows: PostgresRows
+        var membership: Membership?
+        var access: Access?
+
+        var isThere: Bool { rows.count == 1 }
+    }
+
+    /// Reads or locks an account. A missing account takes the same statements as an account that the reader may not
+    /// open.
+    private func find(
+        _ id: String, as reader: Reader, entering entrances: Entrances, _ statement: RowStatement,
+        _ connection: PostgresConnection
+    ) throws -> Found {
+        let rows = try connection.query(statement, values(id, for: reader, entering: entrances))
+        // With a ticket, the membership is read separately whether or not the account was found.
+        let isComplete = statement == .read && entrances.tickets[id] == nil
+        let membership = try Membership.of(reader, in: id, isComplete ? rows : nil, connection)
+        var found = Found(rows: rows, membership: membership)
+        found.access = try entrances.access(
+            of: reader, to: id, membership, found.isThere ? AccountKind(text: rows.text(0, 12)) : .space,
+            found.isThere
+                ? PostgresAccount(connection, id, as: reader, .operator, rows, epochs: known)
+                : PostgresAccount(missing: id, connection, as: reader))
+        return found
     }
 
     private func values(_ account: String, for reader: Reader, entering entrances: Entrances) -> [PostgresValue] {
