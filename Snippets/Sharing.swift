@@ -37,9 +37,11 @@ func share(_ friend: SpaceMember.ID, in store: Store) async throws -> Invitation
     return invitation.link
 }
 
-func join(_ url: URL, in store: Store) async throws {
+func join(_ url: URL, in store: Store, by engine: SyncEngine) async throws {
     guard let link = InvitationLink(url) else { return }
-    let (space, receipt) = try await store.accept(link, as: "Bob")
+    // Offline, the label is nil, and the app can name the space later.
+    let label = try await engine.preview(of: link).label
+    let (space, receipt) = try await store.accept(link, as: "Bob", named: label)
     // Optional. The rows of the space wait until the server has admitted the person.
     let refusals = try await store.rejections(awaiting: receipt)
     // snippet.hide

@@ -35,6 +35,8 @@ extension OptimistError.Code {
     public static let ruleBroken = Self("ruleBroken")
     /// A row names a space that the person does not use. Nothing was written.
     public static let unknownSpace = Self("unknownSpace")
+    /// The device does not have this member of the space. Nothing was written.
+    public static let unknownMember = Self("unknownMember")
     /// The person may only read the space. Nothing was written.
     public static let readOnlySpace = Self("readOnlySpace")
     /// Only an owner of the space may do this. Nothing was written.

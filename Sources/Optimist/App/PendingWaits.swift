@@ -24,9 +24,10 @@ struct PendingWaits {
                 LEFT JOIN optimist_wait w ON w.tbl = e.tbl AND w.id = e.id AND w.due = e.due WHERE e.due IS NOT NULL
                 """)
         for row in found {
-            let isBlocked: Bool = row[4]
-            let code: String? = isBlocked ? "blocked" : row[5]
-            let wait = Wait(due: row[3], reason: code.map { DeferralReason($0, column: isBlocked ? nil : row[6]) })
+            let (isBlocked, noted): (Bool, String?) = (row[4], row[5])
+            // A noted reason says more than that the row waits for another one.
+            let code = noted ?? (isBlocked ? "blocked" : nil)
+            let wait = Wait(due: row[3], reason: code.map { DeferralReason($0, column: row[6]) })
             rows[RowRef(table: row[0], id: row[1])] = wait
             let group: Int64 = row[2]
             if wait.due > groups[group]?.due ?? .min { groups[group] = wait }

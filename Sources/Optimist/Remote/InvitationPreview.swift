@@ -41,4 +41,10 @@ public enum InvitationCheck: Sendable, Hashable {
     case notValid
     /// There is no answer: the device is offline, or the server cannot answer now.
     case unknown
+
+    /// The invitation's label, which is a first name for the space. Nil if it is not known.
+    public var label: String? {
+        guard case .open(let preview) = self, !preview.label.isEmpty else { return nil }
+        return preview.label
+    }
 }

@@ -64,7 +64,7 @@ extension Store {
 
     /// Joins a space by a link. The server admits the person when the device is online.
     ///
-    /// A second call with the same link changes nothing. The server ignores the link of a person who is a member. So a
+    /// A second call with the same link only names the space if it does not have a name. The server ignores the link of a person who is a member. So a
     /// person who was removed can join again with a later link, even if this device has not heard of the removal yet.
     /// If the server refuses the link, it becomes a ``Rejection``. A link that the server does not know may still be on
     /// its way from the device that made it, so the device tries for a day.
@@ -72,10 +72,14 @@ extension Store {
     /// - Parameters:
     ///   - link: The link that the person opened.
     ///   - member: The person's name for the other members.
+    ///   - name: The person's own name for the space, such as the label of its ``InvitationPreview``. A space that has
+    ///     a name keeps it. Default: nil, and the app calls ``rename(_:to:)`` later.
     /// - Returns: The space, with ``Space/isJoined`` false until the server has admitted the person, and a receipt for
     ///   ``rejections(awaiting:)``.
     /// - Throws: As ``write(allOrNothing:_:)``.
-    public func accept(_ link: InvitationLink, as member: String) async throws -> (space: Space, receipt: Receipt) {
+    public func accept(
+        _ link: InvitationLink, as member: String, named name: String? = nil
+    ) async throws -> (space: Space, receipt: Receipt) {
         let own = dependencies.makeID()
         try requireSpaces()
         let (space, receipt) = try await writeWithReceipt(allOrNothing: true) { db in
@@ -83,9 +87,9 @@ extension Store {
             let joining = try MemberRow.fetchOne(
                 db, sql: "SELECT * FROM optimist_member WHERE space = ? AND ticket IS NOT NULL",
                 arguments: [link.space])
+            try Self.begin(link.space, named: name, db)
             if joining?.ticket == link.secret.text { return try Self.space(link.space, db) }
             try joining?.delete(db)
-            try SpaceRow(id: link.space, name: nil).insert(db, onConflict: .ignore)
             try MemberRow(id: own, space: link.space, name: member, ticket: link.secret.text).insert(db)
             // The known member row may still be the person's.
             if known == nil || known?.id == joining?.id {
@@ -107,16 +111,17 @@ extension Store {
 
     /// Gives a member another role. Only owners may.
     ///
-    /// - Throws: As ``write(allOrNothing:_:)``, with code `notOwner` or `lastOwner`.
+    /// - Throws: As ``write(allOrNothing:_:)``, with code `unknownMember`, `notOwner` or `lastOwner`.
     public func setRole(of member: SpaceMember.ID, to role: SpaceRole) async throws {
         try await writeSpaces { db in try Self.setRole(of: member, to: role, db) }
     }
 
     /// Makes another member the owner of a space, and this person a writer.
     ///
-    /// - Throws: As ``write(allOrNothing:_:)``, with code `notOwner`.
+    /// - Throws: As ``write(allOrNothing:_:)``, with code `unknownMember` or `notOwner`.
     public func transfer(_ space: Space.ID, to member: SpaceMember.ID) async throws {
         try await writeSpaces { db in
+            guard try MemberRow.fetchOne(db, key: ["id": member])?.space == space else { throw Self.unknownMember }
             try Self.setRole(of: member, to: .owner, db)
             if let own = try Self.ownMember(of: space, db), own != member {
                 try Self.setRole(of: own, to: .writer, db)
@@ -128,9 +133,11 @@ extension Store {
     ///
     /// The person's devices lose the rows of the space. Copies that were made before cannot be called back.
     ///
-    /// - Throws: As ``write(allOrNothing:_:)``, with code `notOwner` or `lastOwner`.
+    /// - Throws: As ``write(allOrNothing:_:)``, with code `unknownMember`, `notOwner` or `lastOwner`.
     public func remove(_ member: SpaceMember.ID) async throws {
-        try await writeSpaces { db in _ = try MemberRow.deleteOne(db, key: ["id": member]) }
+        try await writeSpaces { db in
+            guard try MemberRow.deleteOne(db, key: ["id": member]) else { throw Self.unknownMember }
+        }
     }
 
     /// Leaves a space. The device first sends the unsent rows of the space: see ``Space/pending``. The rows of the space
@@ -170,6 +177,22 @@ extension Store {
         try Space.filter(Column("id") == id).fetchOne(db) ?? missing(id)
     }
 
+    private static var unknownMember: OptimistError {
+        OptimistError(
+            .unknownMember,
+            "This device does not have the member, who may have left the space. Nothing was written.")
+    }
+
+    /// Adds a space to the spaces of the person, and names it if it does not have a name.
+    private static func begin(_ space: Space.ID, named name: String?, _ db: Database) throws {
+        if let known = try SpaceRow.fetchOne(db, key: ["id": space]) {
+            guard known.name == nil, let name else { return }
+            try SpaceRow(id: space, name: name).update(db)
+        } else {
+            try SpaceRow(id: space, name: name).insert(db)
+        }
+    }
+
     private static func missing<Value>(_: Space.ID) throws -> Value {
         throw OptimistError(.unknownSpace, "This person does not use the space. Nothing was written.")
     }
@@ -192,5 +215,6 @@ extension Store {
     private static func setRole(of member: SpaceMember.ID, to role: SpaceRole, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE optimist_member SET role = ? WHERE id = ?", arguments: [role, member])
+        if db.changesCount == 0 { throw unknownMember }
     }
 }

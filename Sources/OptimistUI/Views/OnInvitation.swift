@@ -71,9 +71,9 @@
         }
 
         private func join() {
-            let (link, name) = (invitation.link, name)
+            let (link, name, label) = (invitation.link, name, check?.label)
             act {
-                try await $0.accept(link, as: name).space
+                try await $0.accept(link, as: name, named: label).space
             } then: { space in
                 dismiss()
                 joined(space)

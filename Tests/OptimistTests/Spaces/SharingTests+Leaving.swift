@@ -33,6 +33,7 @@ extension SharingTests {
         #expect(try await space(home, on: bob)?.pending == 2)
         let waiting = try await bob.store.pendingRows().first { $0.table == "optimist_member" }
         #expect(waiting?.blockedBy?.hasPrefix("item:") == true)
+        #expect(waiting?.waitReason == DeferralReason("unsentRows"))
         bob.device.advance(25_000)
         time.value += 25
         try await sync(bob, bob, ann)

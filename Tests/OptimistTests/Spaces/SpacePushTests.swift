@@ -132,6 +132,36 @@ struct SpacePushTests {
         #expect(try await store.read { try Space.fetchCount($0) } == 1)
     }
 
+    @Test func `P1 a joined space has the given name, unless it has a name already`() async throws {
+        let link = InvitationLink(space: UUID(), secret: .random())
+        #expect(try await store.accept(link, as: "Bob").space.name == nil)
+        #expect(try await store.accept(link, as: "Bob", named: "Groceries").space.name == "Groceries")
+        #expect(try await store.accept(link, as: "Bob", named: "Home").space.name == "Groceries")
+        let other = InvitationLink(space: UUID(), secret: .random())
+        #expect(try await store.accept(other, as: "Bob", named: "Home").space.name == "Home")
+        let batch = try #require(try await device.next())
+        let names = batch.push.rows.compactMap { $0.change.created?.values["name"]?.string }
+        #expect(names.contains("Groceries"))
+    }
+
+    @Test func `P6 a role, a removal or a transfer of a member that the device does not have throws, and writes nothing`()
+        async throws
+    {
+        let home = try await store.createSpace(named: "Home", as: "Ann")
+        let work = try await store.createSpace(named: "Work", as: "Ann")
+        let own = try #require(work.member)
+        let writes: [() async throws -> Void] = [
+            { try await store.setRole(of: UUID(), to: .reader) }, { try await store.remove(UUID()) },
+            { try await store.transfer(home.id, to: UUID()) }, { try await store.transfer(home.id, to: own) },
+        ]
+        for write in writes {
+            let error = await #expect(throws: OptimistError.self) { try await write() }
+            #expect(error?.code == .unknownMember)
+        }
+        let roles = try await store.read { try MemberRow.fetchAll($0).map(\.role) }
+        #expect(roles == ["owner", "owner"])
+    }
+
     @Test func `a link is read from its URL and its code, and from no other text`() throws {
         let link = InvitationLink(space: UUID(), secret: .random())
         let url = link.url(at: try #require(URL(string: "https://example.org/app")))
