@@ -134,6 +134,9 @@ struct Sharing: Benchmark {
     // MARK: - Leaving
 
     /// The time until the rows are gone after the device has heard of the end, and the longest read during it.
+    ///
+    /// The reader pauses by the real clock, because the figure is a real time: without pauses it would take the
+    /// processor from the purge.
     private func purge(in folder: ScratchFolder, _ report: (Figure) -> Void) async throws {
         let count = effort.rows(100_000)
         var (purges, reads): ([Double], [Double]) = ([], [])

@@ -35,15 +35,22 @@ final class OnePerson: Users {
 
     func serverHasCommitted() throws {
         let seq = withState { $0.history.log.seq }
-        let rows = try data.rows(after: seq, while: server.process)
+        let rows = try rows(after: seq, while: server.process)
         let versions = withState { $0.history.serve(rows) }
         for finding in oracle().findings(on: versions) { find(finding) }
         for row in rows { log("server stored \(row.name) in \(row.seq): \(World.text(row.values))") }
     }
 
     func serverWentBack() throws {
-        let rows = try data.rows(after: 0, while: nil)
+        let rows = try rows(after: 0, while: nil)
         withState { $0.history.serverWentBack(to: rows) }
+    }
+
+    /// Returns the person's rows that changed on the server after `seq`.
+    private func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow] {
+        let account = SimulatedServer.account
+        let news = try data.news(after: [account: seq], while: process).first { $0.account == account }
+        return try (news?.rows ?? []).map { try ServedRow($0) }
     }
 
     func everythingIsHealed() {}

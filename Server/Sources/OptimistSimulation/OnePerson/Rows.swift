@@ -43,14 +43,15 @@ struct ServedRow {
 }
 
 extension ServedRow {
-    init(_ table: String, _ id: String, _ generation: Int, _ content: [UInt8], _ seq: Int64) throws {
-        let name = RowName(table: table, id: id.replacing("-", with: ""))
-        let json = try JSON(parsing: content)
-        self.init(name: name, seq: seq, generation: generation, clocks: json["@hlc"].flatMap(ColumnClocks.init))
-        mergedInto = Rows.text(json["@mergedInto"]).map { RowName(table: table, id: $0) }
+    init(_ stored: StoredVersion) throws {
+        let name = RowName(table: stored.table, id: stored.id.replacing("-", with: ""))
+        let json = try JSON(parsing: stored.content)
+        self.init(
+            name: name, seq: stored.seq, generation: stored.generation, clocks: json["@hlc"].flatMap(ColumnClocks.init))
+        mergedInto = Rows.text(json["@mergedInto"]).map { RowName(table: stored.table, id: $0) }
         if generation % 2 == 0 { return }
         values = [:]
-        for column in Tables.columns[table] ?? [] {
+        for column in Tables.columns[stored.table] ?? [] {
             values?[column.name] = .some(Rows.text(json[column.name]) ?? (column.kind == .counter ? "0" : nil))
         }
     }
@@ -108,14 +109,6 @@ enum Rows {
     static func hex(_ data: Data) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    /// Returns the server's rows that changed after `seq`.
-    static func ofServer(_ db: Database, after seq: Int64) throws -> [ServedRow] {
-        try Row.fetchAll(
-            db, sql: "SELECT type, id, generation, content, seq FROM optimist_rows WHERE seq > ? ORDER BY seq",
-            arguments: [seq]
-        ).map { try ServedRow($0[0], $0[1], $0[2], Array(($0[3] as String).utf8), $0[4]) }
     }
 
     static func text(_ json: JSON?) -> String? {

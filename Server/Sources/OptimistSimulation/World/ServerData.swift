@@ -42,13 +42,11 @@ protocol ServerData: Sendable {
 
     /// Opens the storage for a process that starts.
     func open(_ process: SimulatedProcess, _ dependencies: Dependencies) throws -> any SyncStore
-    /// Returns the rows that changed after `seq`, read from outside the server.
-    ///
-    /// - Parameter process: The process that has the storage open, if any.
-    func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow]
     /// Returns what changed in each account after the given transactions, read from outside the server.
     ///
-    /// - Parameter last: The last known transaction of each account.
+    /// - Parameters:
+    ///   - last: The last known transaction of each account.
+    ///   - process: The process that has the storage open, if any.
     func news(after last: [String: Int64], while process: SimulatedProcess?) throws -> [AccountNews]
     /// Reads the server's file, if there is one.
     func inspect(while process: SimulatedProcess?, _ look: (Database) throws -> Void) throws

@@ -46,10 +46,6 @@ final class ServerOnDisk: ServerData {
         return SQLiteSyncStore(database, commits: nil)
     }
 
-    func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow] {
-        try read(process) { try Rows.ofServer($0, after: seq) }
-    }
-
     func news(after last: [String: Int64], while process: SimulatedProcess?) throws -> [AccountNews] {
         try read(process) { db in
             let seqs = try Row.fetchAll(db, sql: "SELECT account_id, seq FROM optimist_accounts ORDER BY account_id")

@@ -39,12 +39,6 @@ final class ServerOnPostgres: ServerData {
         return opened
     }
 
-    func rows(after seq: Int64, while process: SimulatedProcess?) throws -> [ServedRow] {
-        try database.rows(of: SimulatedServer.account, after: seq).map {
-            try ServedRow($0.type, $0.id, $0.generation, $0.content, $0.seq)
-        }
-    }
-
     func news(after last: [String: Int64], while process: SimulatedProcess?) throws -> [AccountNews] {
         try database.accounts().filter { $0.seq != last[$0.account] ?? 0 }.map { account, seq in
             AccountNews(
