@@ -144,7 +144,7 @@ struct SpacePushTests {
         #expect(names.contains("Groceries"))
     }
 
-    @Test func `P6 a role, a removal or a transfer of a member that the device does not have throws, and writes nothing`()
+    @Test func `P6 setRole, remove and transfer throw for a member that the device does not have, and write nothing`()
         async throws
     {
         let home = try await store.createSpace(named: "Home", as: "Ann")
