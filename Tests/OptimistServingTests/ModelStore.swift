@@ -41,7 +41,8 @@ struct ModelStore {
                 operations, groups: groups,
                 in: .init(
                     schema: schema, device: device, origins: origins, rowValidation: rowValidation,
-                    hook: hook.map { HookCalls($0, device: "deviceAA") }, unreadTypes: unreadTypes,
+                    hook: hook.map { HookCalls($0, device: "deviceAA", writer: .person("a1")) },
+                    unreadTypes: unreadTypes,
                     maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
                     meter: meter),
                 over: [transaction], clock: ServerClock(hybrid: clock, milliseconds: milliseconds))

@@ -234,6 +234,7 @@ extension ServerConfiguration {
             attempts: [
                 .address: AttemptRate(burst: signInBurstPerAddress, interval: attemptIntervals.address),
                 .account: AttemptRate(burst: signInBurstPerAccount, interval: attemptIntervals.account),
+                .serviceKey: AttemptRate(burst: signInBurstPerAddress, interval: attemptIntervals.address),
                 .reset: AttemptRate(burst: 3, interval: attemptIntervals.reset),
             ])
     }

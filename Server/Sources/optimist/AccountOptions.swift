@@ -30,7 +30,13 @@ struct AccountOptions: ParsableArguments {
 
 extension AccountOrder {
     /// The command that gives the order.
-    fileprivate var command: String { if case .space = self { "space" } else { "account" } }
+    fileprivate var command: String {
+        switch self {
+        case .space: "space"
+        case .key: "key"
+        default: "account"
+        }
+    }
 }
 
 /// Executes an operator's order in a database or a data directory, or through a running server's socket.

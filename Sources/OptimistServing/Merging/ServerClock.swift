@@ -10,10 +10,17 @@ struct ServerClock: Sendable {
     let milliseconds: Int64
     /// Today, for the expiry of deletions and push numbers, counted as in ``Expiry``.
     let day: Int
+    /// The device in the clocks of writes without clocks. The server's own values are always its ``device``'s.
+    let writer: String
 
-    /// - Parameter day: Default: the day of `milliseconds`.
-    init(hybrid: HybridClock = HybridClock(), milliseconds: Int64, day: Int? = nil) {
+    /// - Parameters:
+    ///   - day: Default: the day of `milliseconds`.
+    ///   - writer: Default: the server's ``device``.
+    init(
+        hybrid: HybridClock = HybridClock(), milliseconds: Int64, day: Int? = nil, writer: String = Self.device
+    ) {
         self.hybrid = hybrid
+        self.writer = writer
         self.milliseconds = milliseconds
         self.day = day ?? Int(milliseconds / 86_400_000)
         // If the last stamp is ahead, the time of day was wrong when that stamp was given. New stamps must not follow

@@ -38,7 +38,7 @@ struct Stamping {
         }
         if isStampedBySender { adjusted.insert(column) }
         if isSameLife, row.cells[column]?.value ?? .null == value { return nil }
-        return WriteClock(stamp: tick(), device: ServerClock.device)
+        return WriteClock(stamp: tick(), device: clock.writer)
     }
 
     /// Whether a clock belongs to this write. If the server has a different value under the same clock, the clock
@@ -54,17 +54,17 @@ struct Stamping {
     }
 
     mutating func stamp(deletion given: WriteClock?) -> WriteClock {
-        given.map { accept($0, "@gen", giver: $0.device) } ?? WriteClock(stamp: tick(), device: ServerClock.device)
+        given.map { accept($0, "@gen", giver: $0.device) } ?? WriteClock(stamp: tick(), device: clock.writer)
     }
 
     mutating func totals(_ patch: CounterPatch, _ column: String, _ common: WriteClock?) -> [String: CounterTotal] {
         switch patch {
         case .add(let amount):
-            let former = isSameLife ? row.counters[column]?[ServerClock.device]?.total ?? 0 : 0
+            let writer = clock.writer
+            let former = isSameLife ? row.counters[column]?[writer]?.total ?? 0 : 0
             let (sum, overflows) = former.addingReportingOverflow(amount)
             return [
-                ServerClock.device: CounterTotal(
-                    overflows ? former : sum, WriteClock(stamp: tick(), device: ServerClock.device))
+                writer: CounterTotal(overflows ? former : sum, WriteClock(stamp: tick(), device: writer))
             ]
         case .totals(let totals):
             var stamped: [String: CounterTotal] = [:]

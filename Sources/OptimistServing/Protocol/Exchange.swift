@@ -57,7 +57,7 @@ struct Exchange {
         report = SetReport(isPush: request.isPush, oldestPendingSeconds: request.oldestPendingSeconds)
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
-        hook = settings.hook.map { HookCalls($0, device: request.device) }
+        hook = settings.hook.map { HookCalls($0, device: request.device, writer: Writer(reader)) }
         self.meter = meter
         self.room = room
         references = ResultReferences(meter: meter, room: room)
@@ -161,14 +161,17 @@ struct Exchange {
                 "schemaTooOld", "This version of the app is too old to sync \(parts[0]).",
                 ["minClientVersion": .int(Int64(oldest))])
         }
-        return (vocabulary.presentType(parts[0]), parts[1])
+        let type = vocabulary.presentType(parts[0])
+        if case .service(let service) = reader { try service.check(type) }
+        return (type, parts[1])
     }
 
-    /// - Parameter toWrite: Whether the reader may open the account only to write, as a person who joins it.
+    /// - Parameter toWrite: Whether the call writes. A person who joins an account may open it only to write.
     func book(
         of arguments: JSONObject, named member: String = "accountId", toWrite: Bool = false
     ) throws(MethodError) -> Book {
         guard let id = arguments[member]?.string else { throw .invalidArguments("\"\(member)\" is missing.") }
+        if toWrite, case .service(let service) = reader { try service.checkMayWrite() }
         if let book = books[id], toWrite || book.snapshot.access.mayRead { return book }
         if let end = ended[id] { throw .accessEnded(end) }
         throw .accountNotFound

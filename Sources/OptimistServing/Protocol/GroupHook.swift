@@ -63,6 +63,8 @@ public struct WrittenGroup: Sendable {
     public let account: String
     /// The id of the device that pushes. Nil: the request is not a device's push.
     public let device: String?
+    /// The sender of the request. In a space, this may be any member.
+    public let writer: Writer
     /// The rows that change, in the order of the request, each once.
     public let rows: [WrittenRow]
 }

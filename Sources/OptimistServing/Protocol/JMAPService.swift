@@ -96,6 +96,7 @@ import OptimistCore
     private func carryOut(
         _ request: Request, of bytes: Int, as reader: Reader, _ room: (any AnswerRoom)?, for caller: WorkCaller
     ) async throws -> Done {
+        if case .service = reader { try request.checkIsOfService() }
         let accounts = try request.accounts(of: reader)
         let asked = request.accountsToCompare
         let states = asked.isEmpty ? OpenAccounts() : try await store.states(of: asked, as: reader)
@@ -103,7 +104,9 @@ import OptimistCore
         let own = reader.person.flatMap { accounts.contains($0) ? $0 : nil }
         if request.writes {
             let texts = try await matchTexts(of: request, for: caller)
-            let entrances = request.entrances(by: settings, at: now())
+            // A program founds no space and joins none.
+            let isService = if case .service = reader { true } else { false }
+            let entrances = isService ? .none : request.entrances(by: settings, at: now())
             let epoch = store.epoch
             return try await store.write(accounts: accounts, as: reader, entering: entrances) { opened in
                 if let own, opened.open[own] == nil { throw StoreError.noAccount }
@@ -156,7 +159,8 @@ import OptimistCore
     ) throws -> Done {
         try meter.look()
         let clock = ServerClock(
-            hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
+            hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()),
+            writer: reader.device)
         var exchange = Exchange(
             request, of: reader, over: books, comparing: states, settings: settings, clock: clock, texts: texts,
             meter: meter, room: room)

@@ -97,6 +97,8 @@
     case member(Membership)
     /// A public space in which the person is not a member.
     case visitor
+    /// An account that the reader's service key allows.
+    case service(Role)
     /// Any account.
     case `operator`
 
@@ -105,6 +107,7 @@
         case .own, .founding, .operator: .owner
         case .joining(let invitation): invitation.role
         case .uninvited, .visitor: .reader
+        case .service(let role): role
         case .member(let membership): membership.role
         }
     }
@@ -112,7 +115,7 @@
     public var membership: Membership? {
         switch self {
         case .member(let membership): membership
-        case .own, .founding, .joining, .uninvited, .visitor, .operator: nil
+        case .own, .founding, .joining, .uninvited, .visitor, .service, .operator: nil
         }
     }
 
@@ -120,7 +123,7 @@
     var isEntering: Bool {
         switch self {
         case .founding, .joining, .uninvited: true
-        case .own, .member, .visitor, .operator: false
+        case .own, .member, .visitor, .service, .operator: false
         }
     }
 
@@ -129,7 +132,7 @@
     var mayRead: Bool {
         switch self {
         case .joining, .uninvited: false
-        case .own, .founding, .member, .visitor, .operator: true
+        case .own, .founding, .member, .visitor, .service, .operator: true
         }
     }
 
@@ -141,6 +144,9 @@
     public init?(of reader: Reader, to account: String, _ membership: Membership?, _ kind: AccountKind) {
         switch reader {
         case .operator: self = .operator
+        case .service(let service):
+            guard service.mayOpen(account) else { return nil }
+            self = .service(service.role)
         case .person(account): self = .own
         case .person:
             if let membership, membership.end == nil {

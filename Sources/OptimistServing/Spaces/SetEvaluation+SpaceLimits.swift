@@ -10,7 +10,9 @@ extension SetEvaluation {
         switch books[place].snapshot.access {
         case .operator, .uninvited, .visitor: return [:]
         case .own: return try faults(of: types.space, beyond: limits.spaces, in: place, rows)
-        case .founding, .joining, .member: break
+        case .service where SpaceAccount.space(of: books[place].account) == nil:
+            return try faults(of: types.space, beyond: limits.spaces, in: place, rows)
+        case .founding, .joining, .member, .service: break
         }
         var faults = try faults(of: types.invitation, beyond: limits.invitations, in: place, rows)
         faults.merge(try faultsOfMembers(in: place, rows)) { $0.merging($1) { first, _ in first } }

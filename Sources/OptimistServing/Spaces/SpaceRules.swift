@@ -34,6 +34,8 @@ struct SpaceRules {
         case .own: objection(in: nil, to: write.operation)
         case .uninvited: objectionToUninvited(write)
         case .visitor: forbidden("Only members may change a public space.")
+        case .service:
+            objectionToService(write) ?? objection(in: SpaceAccount.space(of: write.account), to: write.operation)
         case .founding, .joining, .member:
             objection(in: SpaceAccount.space(of: write.account), to: write.operation) ?? objectionToRole(write)
                 ?? objectionToInvitation(write)
@@ -83,6 +85,12 @@ struct SpaceRules {
     }
 
     // MARK: - Who
+
+    private func objectionToService(_ write: Write) -> SetError? {
+        if write.access.role == .reader { return forbidden("The service key allows only reading.") }
+        let isOfMembers = [types.member, types.invitation].contains(write.operation.key.type)
+        return isOfMembers ? forbidden("A service key may not change the members of a space.") : nil
+    }
 
     private func objectionToRole(_ write: Write) -> SetError? {
         let role = write.access.role

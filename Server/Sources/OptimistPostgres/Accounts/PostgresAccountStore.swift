@@ -60,15 +60,23 @@ struct PostgresAccountStore: AccountStore {
                     SharedStatement.spendInvitation, [.bytes(Array(invitation.hash)), .double(time)])
                 guard spent.changedCount == 1 else { throw AuthRefusal.invalidInvitation }
             }
-            let added = try connection.query(
-                SharedStatement.addAddress, [.text(Self.address(account.email)), .text(account.id)])
-            guard added.changedCount == 1 else { throw AuthRefusal.emailTaken }
-            try connection.enqueue(
-                AccountStatement.add,
-                [.text(account.id), .text(account.email), .text(account.password), .text(date.utcText)])
+            try Self.add(account, at: date, connection)
             if let use, try !Self.accept(use, for: account.id, connection) { throw IdentityTaken() }
             try Self.save(session, connection)
         }
+    }
+
+    func add(_ account: StoredAccount, at date: Date) async throws {
+        try await transaction(of: account.id) { try Self.add(account, at: date, $0) }
+    }
+
+    private static func add(_ account: StoredAccount, at date: Date, _ connection: PostgresConnection) throws {
+        let added = try connection.query(
+            SharedStatement.addAddress, [.text(address(account.email)), .text(account.id)])
+        guard added.changedCount == 1 else { throw AuthRefusal.emailTaken }
+        try connection.enqueue(
+            AccountStatement.add,
+            [.text(account.id), .text(account.email), .text(account.password), .text(date.utcText)])
     }
 
     private func transaction<Value: Sendable>(

@@ -108,6 +108,9 @@ package struct EmbeddedCopy: Sendable {
             for token in common.spentTokens {
                 try connection.enqueue(IdentityStatement.spend, [.bytes(Array(token.hash)), .double(token.endsAt)])
             }
+            for key in common.serviceKeys {
+                try connection.enqueue(SharedStatement.keepSetting, [.text(key.name), .text(key.value)])
+            }
             for deleted in common.deleted {
                 try connection.enqueue(SharedStatement.addDeleted, deleted.values)
             }

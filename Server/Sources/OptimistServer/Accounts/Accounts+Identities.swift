@@ -92,6 +92,7 @@ extension Accounts {
     private func begin(
         _ account: StoredAccount, _ proven: ProvenIdentity, isNew: Bool, _ entry: IdentityEntry, _ caller: Caller
     ) async throws -> JSON? {
+        if account.isDisabled { throw AuthRefusal.accountDisabled }
         let session = newSession(account.id, entry.device)
         guard
             let ended = try await store.begin(
@@ -211,7 +212,7 @@ extension Accounts {
 }
 
 extension StoredAccount {
-    package var hasPassword: Bool { !password.isEmpty }
+    package var hasPassword: Bool { !passwordIfEnabled.isEmpty }
 }
 
 extension ProviderIdentity {

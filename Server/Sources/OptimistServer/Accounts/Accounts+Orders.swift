@@ -20,6 +20,7 @@ package enum AccountOrder: Codable, Hashable, Sendable {
     /// Oldest first.
     case receipts
     case space(SpaceOrder)
+    case key(ServiceKeyOrder)
     /// Also removes its totals.
     case removeSignature(app: String, id: String)
 }
@@ -66,6 +67,7 @@ extension Accounts {
         case .receipts:
             return ["receipts": .array(try await receipts(of: nil))]
         case .space(let order): return try await carryOut(order)
+        case .key(let order): return try await carryOut(order)
         case .removeSignature(let app, let id):
             guard try await health.remove(signature: id, of: app) else {
                 throw OptimistError(

@@ -43,6 +43,8 @@ extension Accounts {
                 let account = try await store.account(reset: token, at: time)
             else { throw AuthRefusal.invalidReset }
             subject.account = account.id
+            // A new password would enable the account.
+            if account.isDisabled { throw AuthRefusal.accountDisabled }
             try PasswordRules.check(password, email: account.email)
             let hash = try await hash(password)
             guard

@@ -76,10 +76,11 @@ extension Accounts {
             try await limit(account: entry.email)
             let account = try await store.account(email: entry.email)
             subject.account = account?.id
-            guard try await isRight(entry.password, account?.password), let account else {
+            guard try await isRight(entry.password, account?.passwordIfEnabled), let account else {
                 throw AuthRefusal.wrongPassword
             }
             try await forgive(entry.email)
+            if account.isDisabled { throw AuthRefusal.accountDisabled }
             let session = newSession(account.id, entry.device)
             // Nil if the password was changed or the account deleted during the check.
             guard

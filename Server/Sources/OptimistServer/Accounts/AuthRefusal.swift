@@ -27,6 +27,11 @@ package struct AuthRefusal: Error, Hashable, Sendable {
     static let wrongOwnPassword = Self(
         status: 400, error: "invalid_grant", description: "The password is wrong.", reason: "wrong_password")
 
+    /// The password is right.
+    static let accountDisabled = Self(
+        status: 403, error: "access_denied", description: "This account is disabled. Ask the operator of the app.",
+        reason: "account_disabled")
+
     static let signUpClosed = Self(
         status: 403, error: "access_denied", description: "This server does not accept new accounts.",
         reason: "sign_up_closed")

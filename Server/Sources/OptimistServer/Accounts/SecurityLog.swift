@@ -18,13 +18,20 @@ struct SecurityLog: Sendable {
         case identityLinked = "identity_linked"
         case identityRemoved = "identity_removed"
         case accountDeleted = "account_deleted"
+        case accountCreated = "account_created"
+        case accountDisabled = "account_disabled"
+        case accountEnabled = "account_enabled"
+        case serviceKeyMade = "service_key_made"
+        case serviceKeyRevoked = "service_key_revoked"
+        case serviceKeyRefused = "service_key_refused"
     }
 
     let logger: Logger
     var metrics: ServerMetrics?
 
     func note(
-        _ event: Event, _ caller: Caller?, account: String? = nil, session: String? = nil, end: SessionEnd? = nil
+        _ event: Event, _ caller: Caller?, account: String? = nil, session: String? = nil, end: SessionEnd? = nil,
+        serviceKey: String? = nil
     ) {
         metrics?.noted(event)
         var metadata: Logger.Metadata = ["security.event": "\(event.rawValue)"]
@@ -33,6 +40,7 @@ struct SecurityLog: Sendable {
         metadata["account.id"] = account.map { "\($0)" }
         metadata["session.id"] = session.map { "\($0)" }
         metadata["session.end"] = end.map { "\($0.rawValue)" }
+        metadata["service_key.id"] = serviceKey.map { "\($0)" }
         // Someone may have copied the replaced token.
         logger.log(level: event == .tokenReused ? .warning : .notice, "Security", metadata: metadata)
     }

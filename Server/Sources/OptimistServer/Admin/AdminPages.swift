@@ -14,6 +14,7 @@ enum AdminPages {
         ("/accounts.js", script, PackageResources.accounts_js),
         ("/api.js", script, PackageResources.api_js),
         ("/dom.js", script, PackageResources.dom_js),
+        ("/keys.js", script, PackageResources.keys_js),
         ("/main.js", script, PackageResources.main_js),
         ("/overview.js", script, PackageResources.overview_js),
         ("/refusals.js", script, PackageResources.refusals_js),

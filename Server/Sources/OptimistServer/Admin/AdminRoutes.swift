@@ -38,6 +38,9 @@ struct AdminRoutes: Sendable {
         api.get("/refusals") { _, _ in Response(body: recentRefusals.bytes) }
         addAccounts(to: api)
         addSpaces(to: api)
+        api.get("/keys") { _, _ in
+            Response(body: JSON.object(["keys": .array(try await accounts.serviceKeys())]).bytes)
+        }
     }
 
     private func metricsText() async throws -> Response {

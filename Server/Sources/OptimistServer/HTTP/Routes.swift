@@ -42,10 +42,13 @@ struct Routes: Sendable {
         let users = router.group().add(middleware: Authentication(accounts: accounts)).group(
             context: SignedInContext.self)
         addForUsers(to: users)
+        let senders = router.group().add(middleware: SenderAuthentication(routes: self))
+        addForSenders(to: senders.group(context: SenderContext.self))
+        addServiceRoutes(to: senders.group(context: ServiceContext.self))
         for app in apps { add(app, to: users) }
     }
 
-    /// All other routes are in the group guarded by ``Authentication``.
+    /// All other routes are in groups guarded by ``Authentication`` or ``SenderAuthentication``.
     private func addPublic(to router: Router<ServerContext>) {
         router.get("/healthz") { _, _ in Response(body: Array("{\"status\":\"ok\"}".utf8)) }
         router.get("/readyz") { _, _ in
@@ -63,11 +66,14 @@ struct Routes: Sendable {
     private func addForUsers(to users: RouterGroup<SignedInContext>) {
         addOwnerRoutes(to: users)
         addIdentityRoutes(to: users)
-        users.get("/.well-known/jmap", use: session)
-        users.get("/jmap/session", use: session)
-        users.post("/jmap", use: api)
         users.get("/jmap/eventsource", use: eventSource)
         users.get("/places", use: place)
+    }
+
+    private func addForSenders(to senders: RouterGroup<SenderContext>) {
+        senders.get("/.well-known/jmap", use: session)
+        senders.get("/jmap/session", use: session)
+        senders.post("/jmap", use: api)
     }
 
     var watch: PokeWatch { PokeWatch(service: service, pokes: pokes, dependencies: dependencies) }
@@ -78,21 +84,41 @@ struct Routes: Sendable {
     }
 
     @Sendable
-    private func session(_ request: Hummingbird.Request, _ context: SignedInContext) async throws
+    private func session(_ request: Hummingbird.Request, _ context: SenderContext) async throws
         -> Hummingbird.Response
     {
-        let account = context.identity.account
-        guard let email = try await accounts.email(of: account) else { throw StoreError.noAccount }
-        let session = try await service.session(account: account, username: email, origin: origin(of: request))
-        return Response(body: session.json.bytes)
+        switch context.sender {
+        case .person(let identity):
+            let account = identity.account
+            guard let email = try await accounts.email(of: account) else { throw StoreError.noAccount }
+            let session = try await service.session(account: account, username: email, origin: origin(of: request))
+            return Response(body: session.json.bytes)
+        case .service(let key):
+            let asked = request.uri.queryParameters.filter { $0.key == "accountId" }.map { String($0.value) }
+            guard asked.count <= Self.accountsInSession else {
+                throw RequestProblem(
+                    type: "about:blank", status: 400,
+                    detail: "A session lists at most \(Self.accountsInSession) accounts.")
+            }
+            let session = try await service.session(
+                of: key.reader, named: key.name, listing: Set(asked), origin: origin(of: request))
+            return Response(body: session.json.bytes)
+        }
     }
 
+    /// The most accounts that a program may ask a session to list.
+    private static let accountsInSession = 100
+
     @Sendable
-    private func api(_ request: Hummingbird.Request, _ context: SignedInContext) async throws -> Hummingbird.Response {
-        let identity = context.identity
-        let slot = try slots.enter(identity.session)
-        let share = memory.share(of: identity.account)
-        let bytes = try await answer(request, share, of: identity.account, context.server)
+    private func api(_ request: Hummingbird.Request, _ context: SenderContext) async throws -> Hummingbird.Response {
+        let slot = try slots.enter(context.sender.slot)
+        let reader: Reader =
+            switch context.sender {
+            case .person(let identity): .person(identity.account)
+            case .service(let key): .service(key.reader)
+            }
+        let share = memory.share(of: reader.turn)
+        let bytes = try await answer(request, share, of: reader, context.server)
         share.keep(answer: bytes.count)
         return Response(body: bytes, on: context.server.channel.eventLoop) {
             share.leave()
@@ -103,24 +129,24 @@ struct Routes: Sendable {
     /// Reads a request's body, and carries the request out if there is room for its parsed form and the client stays
     /// connected.
     private func answer(
-        _ request: Hummingbird.Request, _ share: MemoryShare, of person: String, _ context: ServerContext
+        _ request: Hummingbird.Request, _ share: MemoryShare, of reader: Reader, _ context: ServerContext
     ) async throws -> [UInt8] {
         let body = try await request.body(
             upTo: RowSync.Limit.requestBytes, deadline: bodyDeadline, context, taking: share.take)
         try share.take(body.withUnsafeBytes(ParsedSize.bytes))
         return try await context.channel.whileClientStays {
-            try await answer(body, of: person, room: share)
+            try await answer(body, of: reader, room: share)
         }
     }
 
     private static var isTraced: Bool { !(InstrumentationSystem.tracer is NoOpTracer) }
 
     private func exchange(
-        _ body: some Sequence<UInt8>, of person: String, room: (any AnswerRoom)?
+        _ body: some Sequence<UInt8>, of reader: Reader, room: (any AnswerRoom)?
     ) async throws -> JMAPService.Outcome {
-        guard Self.isTraced else { return try await service.answer(body, as: .person(person), room: room) }
+        guard Self.isTraced else { return try await service.answer(body, as: reader, room: room) }
         return try await withSpan("optimist.exchange") { _ in
-            try await service.answer(body, as: .person(person), room: room)
+            try await service.answer(body, as: reader, room: room)
         }
     }
 
@@ -128,14 +154,21 @@ struct Routes: Sendable {
     func answer(
         _ body: some Sequence<UInt8>, of person: String, room: (any AnswerRoom)? = nil
     ) async throws -> [UInt8] {
+        try await answer(body, of: .person(person), room: room)
+    }
+
+    /// Carries out the request of a person or a program, and notifies the listeners of the accounts that it changes.
+    func answer(
+        _ body: some Sequence<UInt8>, of reader: Reader, room: (any AnswerRoom)? = nil
+    ) async throws -> [UInt8] {
         let outcome: JMAPService.Outcome
-        do { outcome = try await exchange(body, of: person, room: room) } catch StoreError.noAccount {
+        do { outcome = try await exchange(body, of: reader, room: room) } catch StoreError.noAccount {
             // A restored database may lack an account that was never deleted.
-            let isDeleted = try await accounts.store.isDeleted(account: person)
+            let isDeleted = try await accounts.store.isDeleted(account: reader.person ?? "")
             throw Unauthorized(description: "The account does not exist.", end: isDeleted ? .accountDeleted : .revoked)
         }
         metrics?.carriedOut(outcome.report)
-        refusals?.add(outcome.report, account: person)
+        refusals?.add(outcome.report, account: reader.turn)
         for change in outcome.changes {
             watch.announce(account: change.account, types: change.types, state: change.state)
         }

@@ -9,6 +9,8 @@ struct ServerContext: RequestContext {
     let channel: any Channel
     /// Nil until ``Authentication`` has checked the token.
     var identity: Accounts.Identity?
+    /// Nil unless ``SenderAuthentication`` has found the service key of the request.
+    var serviceKey: ServiceKey?
     /// The id does not come from the logger's metadata, because a logger may drop it.
     var requestID = RequestID().description
 

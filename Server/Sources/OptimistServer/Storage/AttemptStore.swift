@@ -7,6 +7,8 @@ package enum AttemptKind: String, Sendable, CaseIterable {
     case address
     /// Wrong passwords for one email address.
     case account
+    /// Wrong service keys from one network address.
+    case serviceKey
     /// Messages with a reset token to one email address.
     case reset
     /// Health reports from one network address.

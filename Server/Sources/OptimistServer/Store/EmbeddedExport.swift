@@ -39,6 +39,8 @@ package final class EmbeddedExport: Sendable {
         package var schemas: [(id: String, version: Int, content: String)]
         package var invitations: [(hash: Data, endsAt: Double)]
         package var spentTokens: [SpentToken]
+        /// The service keys and their last uses, as settings.
+        package var serviceKeys: [(name: String, value: String)]
         package var deleted: [DeletionReceipt]
         /// The former members and the audits of deleted spaces.
         package var remains: [Remains]
@@ -73,6 +75,9 @@ package final class EmbeddedExport: Sendable {
                 spentTokens: try Row.fetchAll(db, sql: "SELECT hash, ends_at FROM optimist_spent_tokens").map {
                     SpentToken(hash: $0[0], endsAt: $0[1])
                 },
+                serviceKeys: try Row.fetchAll(
+                    db, sql: "SELECT name, value FROM optimist_settings WHERE name GLOB 'key*.*'"
+                ).map { ($0[0], $0[1]) },
                 deleted: deleted,
                 remains: try deleted.map { receipt in
                     Remains(

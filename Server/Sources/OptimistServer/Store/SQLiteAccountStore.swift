@@ -59,15 +59,23 @@ struct SQLiteAccountStore: AccountStore {
             if let invitation, try !spend(invitation: invitation, at: date.timeIntervalSince1970, db) {
                 throw AuthRefusal.invalidInvitation
             }
-            try db.execute(
-                sql: """
-                    INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, ?, ?, ?)
-                    ON CONFLICT DO NOTHING
-                    """, arguments: [account.id, account.email, account.password, date.utcText])
-            guard db.changesCount == 1 else { throw AuthRefusal.emailTaken }
+            try Self.add(account, at: date, db)
             if let use, try !accept(use, for: account.id, db) { throw IdentityTaken() }
             try save(session, db)
         }
+    }
+
+    func add(_ account: StoredAccount, at date: Date) async throws {
+        try await commits.write { try Self.add(account, at: date, $0) }
+    }
+
+    private static func add(_ account: StoredAccount, at date: Date, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO optimist_accounts (account_id, email, password, created_at) VALUES (?, ?, ?, ?)
+                ON CONFLICT DO NOTHING
+                """, arguments: [account.id, account.email, account.password, date.utcText])
+        guard db.changesCount == 1 else { throw AuthRefusal.emailTaken }
     }
 
     func begin(

@@ -29,6 +29,7 @@ const part = encodeURIComponent;
 export const server = {
   overview: () => call('GET', '/overview'),
   refusals: () => call('GET', '/refusals'),
+  keys: () => call('GET', '/keys'),
   accounts: (prefix, after) => call('GET', '/accounts', { prefix, after }),
   account: (id) => call('GET', `/accounts/${part(id)}`),
   spaces: (after) => call('GET', '/spaces', { after }),

@@ -2,6 +2,7 @@
 
 import { account, accounts } from './accounts.js';
 import { el } from './dom.js';
+import { keys } from './keys.js';
 import { overview } from './overview.js';
 import { refusals } from './refusals.js';
 import { rows } from './rows.js';
@@ -10,11 +11,12 @@ import { space, spaces } from './spaces.js';
 /** The pages by their path after the `#`. A page receives the captured groups and the query. */
 const pages = [
   [/^\/$/, overview], [/^\/accounts$/, accounts], [/^\/accounts\/([^/]+)$/, account],
-  [/^\/accounts\/([^/]+)\/rows$/, rows], [/^\/refusals$/, refusals],
+  [/^\/accounts\/([^/]+)\/rows$/, rows], [/^\/refusals$/, refusals], [/^\/keys$/, keys],
   [/^\/spaces$/, spaces], [/^\/spaces\/([^/]+)$/, space],
 ];
 const links = [
-  ['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/spaces', 'Spaces'], ['#/refusals', 'Refusals'], ['/health', 'Health'],
+  ['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/spaces', 'Spaces'], ['#/keys', 'Keys'], ['#/refusals', 'Refusals'],
+  ['/health', 'Health'],
 ];
 
 const place = document.getElementById('page');
