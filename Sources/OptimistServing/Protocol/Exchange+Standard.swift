@@ -10,7 +10,9 @@ extension Exchange {
     var knowsRowSync: Bool { request.using.contains(RowSync.capability) }
 
     func understood(_ arguments: JSONObject) -> JSONObject {
-        if knowsRowSync { return arguments }
+        // A program's writes have the server's clocks.
+        let isService = if case .service = reader { true } else { false }
+        if knowsRowSync, !isService { return arguments }
         var arguments = arguments
         arguments["destroyClocks"] = nil
         for member in ["create", "update"] {

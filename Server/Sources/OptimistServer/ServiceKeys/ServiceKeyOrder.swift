@@ -44,7 +44,8 @@ extension Accounts {
         case .list: return ["keys": .array(try await serviceKeys())]
         case .revoke(let named):
             let found = try await store.serviceKeys().map(\.key).filter { $0.id == named || $0.name == named }
-            guard let key = found.first(where: { $0.revokedAt == nil }) ?? found.first else {
+            // An earlier key may have had the same name.
+            guard let key = found.first(where: { $0.isValid(at: time) }) ?? found.first else {
                 throw OptimistError(
                     .notFound, "There is no key with this id or name. `optimist key list` lists all keys.")
             }
