@@ -51,7 +51,8 @@ package struct SQLiteSyncStore: SyncStore {
     ) throws -> OpenAccounts<SQLiteAccount> {
         var opened = OpenAccounts<SQLiteAccount>()
         if !entrances.isEmpty { opened.spaces = try reader.person.map { try SQLiteAccount.spaces(of: $0, db) } }
-        for id in accounts {
+        // In order, so that a stranger's request always takes the same statements.
+        for id in accounts.sorted() {
             func account(_ state: SQLiteAccount.State, _ access: Access) -> SQLiteAccount {
                 SQLiteAccount(db, id, state, as: reader, access, epochs: database.epochs)
             }
