@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 extension Store {
     /// Begins again with a space that a restored remote does not know (L3, P12). Does nothing if the device knows of
