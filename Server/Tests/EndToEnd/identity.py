@@ -320,7 +320,8 @@ def settings(folder):
         status, _, problem = run("serve", "--print-configuration", "--identity-provider", text)
         assert status != 0 and words in problem, (text, problem)
     for text, words in {
-            "oidc:http://a.example audience=a": "https", f"supabase:https://a.example secret={folder}/missing": "cannot be read",
+            "oidc:http://a.example audience=a": "https",
+            f"oidc:https://a.example audience=a keys=file://{folder}/missing": "cannot be read", f"supabase:https://a.example secret={folder}/missing": "cannot be read",
             "firebase:demo algorithm=HS256": "HS256 needs a secret"}.items():
         status, _, problem = run("serve", "--port", "0", "--data", folder / "data", "--identity-provider", text)
         assert status != 0 and words in problem, (text, problem)

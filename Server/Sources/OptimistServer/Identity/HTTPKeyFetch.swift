@@ -16,10 +16,26 @@ enum HTTPKeyFetch {
     /// - Throws: ``KeysUnavailable`` unless the answer is 200, and errors of the connection. An answer that takes longer
     ///   than 10 s or has too many bytes is an error.
     @Sendable
-    static func get(_ url: URL) async throws -> [UInt8] {
+    static func get(_ url: URL) async throws -> [UInt8] { try await get(url, within: .seconds(10)) }
+
+    /// - Parameter limit: For the whole answer. The client's own deadline ends with the answer's head.
+    static func get(_ url: URL, within limit: Duration) async throws -> [UInt8] {
+        try await withThrowingTaskGroup(of: [UInt8].self) { tasks in
+            defer { tasks.cancelAll() }
+            tasks.addTask { try await read(url) }
+            tasks.addTask {
+                try await Task.sleep(for: limit)
+                throw KeysUnavailable()
+            }
+            guard let bytes = try await tasks.next() else { throw KeysUnavailable() }
+            return bytes
+        }
+    }
+
+    private static func read(_ url: URL) async throws -> [UInt8] {
         var request = HTTPClientRequest(url: url.absoluteString)
         request.headers.add(name: "accept", value: "application/json")
-        let response = try await client.execute(request, timeout: .seconds(10))
+        let response = try await client.execute(request, deadline: .distantFuture)
         guard response.status == .ok else { throw KeysUnavailable() }
         return Array(try await response.body.collect(upTo: VerificationKey.maxSetBytes).readableBytesView)
     }

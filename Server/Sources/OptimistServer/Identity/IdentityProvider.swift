@@ -13,7 +13,7 @@ public struct IdentityProvider: Hashable, Sendable {
     public enum Keys: Hashable, Sendable {
         /// The `jwks_uri` of the issuer's `/.well-known/openid-configuration`.
         case discovery
-        /// A set of keys at an address.
+        /// A set of keys at an address. The address of a file is the same as ``file(_:)``.
         case url(URL)
         /// A set of keys in a file, which the server reads when it starts.
         case file(URL)
@@ -126,15 +126,13 @@ extension IdentityProvider {
         } else if algorithms.contains(.hs256) {
             throw bad("HS256 needs a secret.")
         }
-        let address: URL? =
+        let isSafe =
             switch keys {
-            case .discovery: discovery
-            case .url(let url): url
-            case .file(let file), .secret(let file): file
+            case .discovery: discovery.map(Self.isPrivate) ?? false
+            case .url(let url): url.isFileURL || Self.isPrivate(url)
+            case .file(let file), .secret(let file): file.isFileURL
             }
-        guard let address, address.isFileURL || Self.isPrivate(address) else {
-            throw bad("its keys must be at an https URL.")
-        }
+        guard isSafe else { throw bad("its keys must be at an https URL.") }
     }
 
     /// > Source: OpenID Connect Discovery 1.0 §4.

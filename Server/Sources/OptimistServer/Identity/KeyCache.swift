@@ -2,11 +2,14 @@
 
 /// Decides when a provider's keys are fetched, and which key checks a token.
 ///
-/// If the provider is down, its last keys stay in use for a week. An unknown key id causes a fetch at most once a
+/// If the provider is down, its last keys stay in use for a week, and after the first failure no sign-in with a known key
+/// waits for the provider. An unknown key id causes a fetch at most once a
 /// minute, so that invented ids cost the provider little.
 struct KeyCache: Sendable {
     enum Advice {
         case check(with: VerificationKey)
+        /// Check the token, and fetch the keys at the same time, because the last fetch has failed.
+        case checkWhileFetching(with: VerificationKey)
         case refuse(TokenRefusal)
         /// Fetch the keys, report them, and ask again.
         case fetch
@@ -41,8 +44,12 @@ struct KeyCache: Sendable {
         if isFixed { return found }
         let age = fetchedAt.map { now - $0 }
         let isWanted = if case .check = found { age.map { $0 >= Self.lifetime } ?? true } else { true }
-        if isWanted, mayFetchAt.map({ now >= $0 }) ?? true { return .fetch }
-        guard let age, age < Self.patience else { return .wait }
+        let isUsable = age.map { $0 < Self.patience } ?? false
+        if isWanted, mayFetchAt.map({ now >= $0 }) ?? true {
+            if case .check(let key) = found, hasFailed, isUsable { return .checkWhileFetching(with: key) }
+            return .fetch
+        }
+        guard isUsable else { return .wait }
         if case .refuse(.unknownKey) = found, hasFailed { return .wait }
         return found
     }

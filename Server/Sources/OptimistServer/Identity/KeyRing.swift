@@ -42,10 +42,9 @@ final class KeyRing: Sendable {
             OptimistError(.badIdentityProvider, "\(file.path), of the identity provider \(provider.name), \(sentence)")
         }
         switch provider.keys {
-        case .discovery, .url: return nil
-        case .file(let file):
+        case .url(let file) where file.isFileURL, .file(let file):
             guard let bytes = try? Data(contentsOf: file) else { throw bad(file, "cannot be read.") }
-            guard let keys = VerificationKey.keys(Array(bytes), for: provider.algorithms), !keys.isEmpty else {
+            guard let keys = VerificationKey.keys(Array(bytes), for: provider.algorithms) else {
                 throw bad(file, "does not contain a key that this server can use.")
             }
             return keys
@@ -54,6 +53,7 @@ final class KeyRing: Sendable {
             let secret = Array(text.trimmingCharacters(in: .whitespacesAndNewlines).utf8)
             guard secret.count >= 32 else { throw bad(file, "does not contain a secret of at least 32 bytes.") }
             return [VerificationKey(secret: SecretKey(secret))]
+        case .discovery, .url: return nil
         }
     }
 
@@ -61,23 +61,27 @@ final class KeyRing: Sendable {
     func key(for token: SignedToken) async throws -> VerificationKey {
         guard provider.algorithms.contains(token.algorithm) else { throw TokenRefusal.wrongAlgorithm }
         while true {
-            switch state.withLock({ $0.cache.advice(id: token.keyID, algorithm: token.algorithm, now: elapsed()) }) {
-            case .check(let key): return key
+            let (advice, fetching) = advice(for: token)
+            switch advice {
+            case .check(let key), .checkWhileFetching(let key): return key
             case .refuse(let refusal): throw refusal
             case .wait: throw KeysUnavailable()
-            case .fetch: await fetching().value
+            case .fetch: await fetching?.value
             }
             try Task.checkCancellation()
         }
     }
 
+    /// Returns the cache's advice, and the fetch that it asks for.
+    ///
     /// A sign-in that is cancelled does not stop the fetch, because others wait for it.
-    private func fetching() -> Task<Void, Never> {
+    private func advice(for token: SignedToken) -> (advice: KeyCache.Advice, fetching: Task<Void, Never>?) {
         state.withLock { state in
-            if let task = state.fetching { return task }
-            let task = spawn { await self.refill() }
+            let advice = state.cache.advice(id: token.keyID, algorithm: token.algorithm, now: elapsed())
+            guard advice.isToFetch else { return (advice, nil) }
+            let task = state.fetching ?? spawn { await self.refill() }
             state.fetching = task
-            return task
+            return (advice, task)
         }
     }
 
@@ -107,5 +111,14 @@ final class KeyRing: Sendable {
             IdentityProvider.isPrivate(address), address.scheme == "https" || discovery.scheme == "http"
         else { throw KeysUnavailable() }
         return address
+    }
+}
+
+extension KeyCache.Advice {
+    fileprivate var isToFetch: Bool {
+        switch self {
+        case .fetch, .checkWhileFetching: true
+        case .check, .refuse, .wait: false
+        }
     }
 }

@@ -73,13 +73,14 @@ extension VerificationKey {
     static let maxSetBytes = 256_000
     static let maxKeys = 100
 
-    /// Reads the usable keys of a set. Nil if the bytes are not a set of keys, or too many.
+    /// Reads the usable keys of a set. Nil if there is none, or if the bytes are not a set of keys or too many.
     ///
     /// > Source: RFC 7517 §5.
     static func keys(_ bytes: [UInt8], for algorithms: Set<IdentityAlgorithm>) -> [VerificationKey]? {
         guard bytes.count <= maxSetBytes, let list = (try? JSON(parsing: bytes))?["keys"]?.array,
             list.count <= maxKeys
         else { return nil }
-        return list.compactMap { VerificationKey(json: $0, for: algorithms) }
+        let keys = list.compactMap { VerificationKey(json: $0, for: algorithms) }
+        return keys.isEmpty ? nil : keys
     }
 }

@@ -196,6 +196,7 @@ struct IdentityCareTests {
         #expect(try await error { $0.audiences = [] }.contains("audience"))
         #expect(try await error { $0.issuer = "" }.contains("issuer"))
         #expect(try await error { $0.issuer = "http://login.example.org" }.contains("https"))
+        #expect(try await error { $0.issuer = "file:///login" }.contains("https"))
         #expect(try await error { $0.keys = .url(URL(string: "http://10.0.0.1/keys") ?? missing) }.contains("https"))
         #expect(try await error { $0.algorithms = [] }.contains("algorithm"))
         #expect(try await error { $0.algorithms = [.hs256] }.contains("secret"))

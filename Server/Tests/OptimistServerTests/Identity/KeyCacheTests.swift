@@ -1,6 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import NIOCore
+import NIOPosix
 import OptimistCore
 @_spi(Internals) import OptimistWire
 import Synchronization
@@ -147,6 +149,68 @@ struct KeyCacheTests {
         provider.advance(by: 3600)
         provider.state.withLock { $0.keys = Array(repeating: ["kty": "EC"], count: 101) }
         #expect(try await outcome("a", ring) == "a" && provider.fetches == 2)
+    }
+
+    @Test(arguments: [[], [["kty": "EC"]]] as [[JSON]])
+    func `I4 a set without a usable key does not replace the known keys`(set: [JSON]) async throws {
+        try provider.rotate("a")
+        let ring = try provider.ring()
+        #expect(try await outcome("a", ring) == "a")
+        provider.advance(by: 3600)
+        provider.state.withLock { $0.keys = set }
+        #expect(try await outcome("a", ring) == "a" && provider.fetches == 2)
+        #expect(try await outcome("b", ring) == "unavailable")
+    }
+
+    @Test func `I4 after a failure, a sign-in with a known key does not wait for the provider`() async throws {
+        try provider.rotate("a")
+        let ring = try provider.ring()
+        #expect(try await outcome("a", ring) == "a")
+        provider.goDown()
+        provider.advance(by: 3600)
+        #expect(try await outcome("a", ring) == "a")
+        provider.goDown(false)
+        try provider.rotate("b")
+        provider.advance(by: 10)
+        #expect(try await outcome("a", ring) == "a", "at once, with the known key")
+        while try await outcome("a", ring) == "a" { await Task.yield() }
+        #expect(try await outcome("a", ring) == "token_key" && provider.fetches == 2)
+        #expect(try await outcome("b", ring) == "b")
+    }
+
+    @Test func `I4 a key's address may be a file, which is read at the start and never fetched`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let key = try TokenKey.named("p256").json(id: "a", algorithm: "ES256")
+        try Data(JSON.object(["keys": [key]]).bytes).write(to: file)
+        let ring = try provider.ring(.url(file))
+        #expect(try await outcome("a", ring) == "a" && provider.state.withLock { $0.asked.isEmpty })
+        #expect(throws: OptimistError.self) { try provider.ring(.url(file.appending(path: "missing"))) }
+    }
+
+    @Test func `I4 an answer whose body never ends is given up`() async throws {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Stalling()) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        let url = try #require(URL(string: "http://127.0.0.1:\(port)/keys"))
+        await #expect(throws: KeysUnavailable.self) {
+            _ = try await HTTPKeyFetch.get(url, within: .milliseconds(200))
+        }
+        try await server.close()
+    }
+
+    /// Answers with the head and the first byte of the body.
+    private final class Stalling: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        }
     }
 
     @Test func `I4 a sign-in that is cancelled does not stop the fetch of the others`() async throws {
