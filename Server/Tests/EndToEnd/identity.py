@@ -176,7 +176,7 @@ def life(folder):
     """I6 I7 a user signs in on two devices, adds a second provider, and deletes the account with a fresh token."""
     with issuer() as first, issuer() as second:
         program, address = serve(
-            folder, "--identity-provider", f"oidc:{first.address} audience=app name=first", "--identity-provider",
+            folder, "--identity-provider", f"oidc:{first.address} audience=app name=first join-by-email", "--identity-provider",
             f"oidc:{second.address} audience=app name=second", "--sign-in", "identity")
         with program:
             phone = exchange(address, first.token(email="ann@example.org", email_verified=True))[1]

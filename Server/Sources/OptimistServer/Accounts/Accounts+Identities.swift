@@ -81,12 +81,17 @@ extension Accounts {
             return (nil, nil)
         }
         // Someone who does not own the address may have signed up with it and a password.
-        guard providers[proven.identity.issuer]?.joinsByEmail == true, !found.hasPassword else {
+        guard mayJoin(proven), !found.hasPassword else {
             // The identity's own first sign-in may have made the account after the look above.
             if let owner = try await store.account(of: proven.identity) { return (owner, owner) }
             throw AuthRefusal.accountExists
         }
         return (nil, found)
+    }
+
+    /// Whether the operator trusts the provider's word about addresses.
+    private func mayJoin(_ proven: ProvenIdentity) -> Bool {
+        providers[proven.identity.issuer]?.joinsByEmail == true
     }
 
     private func begin(
@@ -110,8 +115,9 @@ extension Accounts {
             throw AuthRefusal.accountExists
         }
         let id = "a" + makeID().plainText.prefix(16)
-        let account = StoredAccount(
-            id: id, email: proven.verifiedEmail?.text ?? EmailAddress.placeholder(for: id), password: "")
+        // Another provider's user could join the account by its address.
+        let email = mayJoin(proven) ? proven.verifiedEmail?.text : nil
+        let account = StoredAccount(id: id, email: email ?? EmailAddress.placeholder(for: id), password: "")
         let session = newSession(id, entry.device)
         do {
             try await store.add(

@@ -45,8 +45,9 @@ public struct IdentityProvider: Hashable, Sendable {
     public var algorithms: Set<IdentityAlgorithm>
     /// Default: ``NonceRule/plain``.
     public var nonce: NonceRule
-    /// Whether an unknown identity joins an account with the same address. The provider must vouch for the address,
-    /// and the account must not have a password. Only for providers that you trust with every account. Default: false.
+    /// Whether the server trusts the addresses that the provider vouches for: it stores them, and an unknown identity
+    /// joins an account with the same address and without a password. Only for providers that you trust with every
+    /// account. Default: false, the provider's accounts have no address.
     public var joinsByEmail: Bool
 
     /// Makes a provider. The server checks it when it starts.

@@ -107,7 +107,7 @@ struct IdentityCareTests {
     // MARK: - Without a password
 
     @Test func `I7 an account without a password answers like any account to a wrong password`() async throws {
-        let issuer = FakeIssuer(site)
+        let issuer = FakeIssuer(site, joinsByEmail: true)
         try await serving([issuer]) { server, http async throws in
             let ann = try Person(await http.exchange(issuer.token("ann", email("ann@example.org"))).json)
             let missing = try await http.post("/auth/sign-in", JSON.entry("nobody@example.org"))

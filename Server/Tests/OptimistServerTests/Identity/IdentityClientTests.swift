@@ -15,7 +15,8 @@ struct IdentityClientTests {
 
     @Test func `I9 a user signs in on two devices, adds a second provider, and deletes the account`() async throws {
         let (apple, google) = (
-            FakeIssuer(site, name: "apple"), FakeIssuer(site, name: "google", issuer: "https://google.example.org")
+            FakeIssuer(site, name: "apple", joinsByEmail: true),
+            FakeIssuer(site, name: "google", issuer: "https://google.example.org")
         )
         try await site.serving(change: { FakeIssuer.use([apple, google], &$0) }) { server, http async throws in
             let address = try #require(URL(string: http.base))

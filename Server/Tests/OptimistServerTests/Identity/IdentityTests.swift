@@ -30,7 +30,7 @@ struct IdentityTests {
     // MARK: - Signing in
 
     @Test func `I5 an identity makes an account, and signs in to it on a second device`() async throws {
-        let issuer = FakeIssuer(site)
+        let issuer = FakeIssuer(site, joinsByEmail: true)
         try await serving([issuer]) { server, http async throws in
             let answer = try await http.exchange(issuer.token("ann", email("Ann@example.org")))
             #expect(answer.status == 200 && answer.json["email"] == "Ann@example.org")
@@ -62,7 +62,7 @@ struct IdentityTests {
     }
 
     @Test func `I5 many first sign-ins at once make one account`() async throws {
-        let issuer = FakeIssuer(site)
+        let issuer = FakeIssuer(site, joinsByEmail: true)
         try await serving([issuer]) { server, http async throws in
             let accounts = try await withThrowingTaskGroup(of: String.self) { group in
                 for number in 0..<8 {
@@ -216,7 +216,7 @@ struct IdentityTests {
     func `I5 an identity joins an account with its verified address only where allowed, and one without a password`(
         joining: Joining
     ) async throws {
-        let first = FakeIssuer(site)
+        let first = FakeIssuer(site, joinsByEmail: true)
         let second = FakeIssuer(
             site, name: "second", issuer: "https://second.example.org", joinsByEmail: joining.isAllowed)
         try await serving([first, second]) { server, http async throws in
@@ -235,6 +235,21 @@ struct IdentityTests {
                 let list = try await http.get("/auth/identities", token: owner.access).json
                 #expect(list["identities"]?.array?.count == (joining.hasPassword ? 0 : 1))
             }
+        }
+    }
+
+    @Test func `I5 an account has no address from a provider that may not join, so nobody joins it there`() async throws
+    {
+        let careless = FakeIssuer(site, name: "careless", issuer: "https://careless.example.org")
+        let trusted = FakeIssuer(site, joinsByEmail: true)
+        try await serving([careless, trusted]) { server, http async throws in
+            let claimed = try await http.exchange(careless.token("mallory", email("ann@example.org")))
+            #expect(claimed.status == 200 && claimed.json["email"] == .null)
+            let ann = try await http.exchange(trusted.token("ann", email("ann@example.org")), device: "tablet")
+            #expect(ann.json["email"] == "ann@example.org")
+            #expect(try Person(ann.json).account != Person(claimed.json).account)
+            let late = try await http.exchange(careless.token("eve", email("ann@example.org")))
+            #expect(late.json["reason"] == "account_exists")
         }
     }
 
