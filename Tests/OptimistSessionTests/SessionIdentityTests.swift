@@ -73,22 +73,39 @@ struct SessionIdentityTests {
         let (session, transport) = session(store: InMemoryCredentialStore(.first)) { request in
             switch request.head.method {
             case .get: TransportResponse(.ok, #"{"identities":[\#(Self.entry)],"hasPassword":false}"#)
-            case .post: TransportResponse(.created, Self.entry.replacing(#""a","#, with: "null,"))
-            default: TransportResponse(.ok, "{}")
+            default: TransportResponse(.created, Self.entry.replacing(#""a","#, with: "null,"))
             }
         }
         let list = try await session.identities()
         let date = Date(timeIntervalSince1970: 1_800_000_000)
         let identity = AccountIdentity(id: "i/1", issuer: "https://a.example", provider: "a", linkedAt: date)
         #expect(list == AccountIdentities(identities: [identity], hasPassword: false))
-        let added = try await session.linkIdentity(identityToken: "e.y.J", nonce: "n")
+        let added = try await session.linkIdentity(
+            identityToken: "e.y.J", nonce: "n", confirmedBy: .identity(token: "o.l.d", nonce: "m"))
         #expect(added.provider == nil && added.linkedAt == date)
         let request = try #require(transport.requests.last)
-        let members = try JSONDecoder().decode([String: String].self, from: Data(request.body))
-        #expect(request.head.path == "/auth/identities" && members == ["identityToken": "e.y.J", "nonce": "n"])
-        try await session.unlinkIdentity("i/1")
+        let body = try JSONDecoder().decode(NewIdentity.self, from: Data(request.body))
+        #expect(request.head.path == "/auth/identities" && body.identityToken == "e.y.J" && body.nonce == "n")
+        #expect(body.confirmation == ["identityToken": "o.l.d", "nonce": "m"])
+        try await session.unlinkIdentity("i/1", confirmedBy: .password("correct horse"))
         let last = try #require(transport.requests.last)
-        #expect(last.head.method == .delete && last.head.path == "/auth/identities/i%2F1")
+        #expect(last.head.method == .post && last.head.path == "/auth/identities/i%2F1/remove")
+        let members = try JSONDecoder().decode([String: String].self, from: Data(last.body))
+        #expect(members == ["password": "correct horse"])
+    }
+
+    private struct NewIdentity: Decodable {
+        let identityToken: String
+        let nonce: String?
+        let confirmation: [String: String]
+    }
+
+    @Test func `T9 a confirmation does not show its secret`() {
+        for confirmation in [AccountConfirmation.password("correct horse"), .identity(token: "e.y.J", nonce: "n1")] {
+            var text = "\(confirmation) \(String(reflecting: confirmation))"
+            dump(confirmation, to: &text)
+            #expect(!text.contains("horse") && !text.contains("e.y.J") && !text.contains("n1"))
+        }
     }
 
     @Test func `I9 an unknown identity, and the last way in, have their own codes`() async {
@@ -98,10 +115,14 @@ struct SessionIdentityTests {
             answer.head.headerFields[.contentType] = "application/problem+json"
             return answer
         }
-        let unknown = await #expect(throws: OptimistError.self) { try await missing.unlinkIdentity("i1") }
+        let unknown = await #expect(throws: OptimistError.self) {
+            try await missing.unlinkIdentity("i1", confirmedBy: .password("p"))
+        }
         #expect(unknown?.code == .unknownIdentity)
         let (session, _) = session(store: InMemoryCredentialStore(.first)) { _ in Self.refusal("last_way_in") }
-        let last = await #expect(throws: OptimistError.self) { try await session.unlinkIdentity("i1") }
+        let last = await #expect(throws: OptimistError.self) {
+            try await session.unlinkIdentity("i1", confirmedBy: .password("p"))
+        }
         #expect(last?.code == .lastWayIn && session.account != nil)
     }
 

@@ -44,7 +44,7 @@ public struct ServerConfiguration: Sendable {
     /// The services whose users may sign in with an identity token. Default: none.
     public var identityProviders: [IdentityProvider]
     /// Whether people sign in with passwords, identity tokens, or both. Default: ``SignInMode/both``. Without a provider
-    /// it is the same as ``SignInMode/password``.
+    /// it is the same as ``SignInMode/password``. An account's identity still confirms its deletion.
     public var signIn: SignInMode
     /// Delivers a reset token to a user who forgot the password, for example by mail. Calls do not overlap, and errors
     /// are logged. Default: nil. `POST /auth/forgot-password` then answers that resets are not available; `optimist

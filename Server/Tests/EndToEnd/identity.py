@@ -184,8 +184,10 @@ def life(folder):
             assert phone["account_id"] == tablet["account_id"] and phone["email"] == "ann@example.org", phone
             status, answer = exchange(address, second.token(email="ann@example.org", email_verified=True))
             assert (status, answer["reason"]) == (400, "account_exists"), answer
-            status, _ = ask(address, "/auth/identities", {"identityToken": second.token()}, tablet["access_token"])
-            assert status == 201
+            body = {"identityToken": second.token()}
+            assert ask(address, "/auth/identities", body, tablet["access_token"])[0] == 400
+            body["confirmation"] = {"identityToken": first.token()}
+            assert ask(address, "/auth/identities", body, tablet["access_token"])[0] == 201
             assert exchange(address, second.token())[1]["account_id"] == phone["account_id"]
             _, found = ask(address, "/auth/identities", None, tablet["access_token"])
             assert [entry["provider"] for entry in found["identities"]] == ["first", "second"] and not found["hasPassword"]

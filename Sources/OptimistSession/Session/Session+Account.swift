@@ -44,13 +44,13 @@ extension Session {
     ///
     /// - Throws: `wrongPassword`.
     public func deleteAccount(password: String) async throws {
-        try await deleteAccount(confirmedBy: ["password": password])
+        try await deleteAccount(confirmedBy: .password(password))
     }
 
-    func deleteAccount(confirmedBy members: [String: String]) async throws {
+    func deleteAccount(confirmedBy confirmation: AccountConfirmation) async throws {
         let stamp = core.stamp
         do {
-            try await asked(.post, configuration.endpoints.deleteAccount, members)
+            try await asked(.post, configuration.endpoints.deleteAccount, confirmation.members)
         } catch let error as OptimistError where error.signOutReason == .accountDeleted {
             // The event stream was faster than the answer.
             return
@@ -82,7 +82,7 @@ extension Session {
     /// Sends a request with the session's credential.
     @discardableResult
     func asked(
-        _ method: HTTPRequest.Method, _ path: String, _ body: [String: String]? = nil
+        _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)? = nil
     ) async throws -> [UInt8] {
         var request = SessionRequest(path, method: method, attempts: method == .get ? 3 : 1)
         if let body {

@@ -6,7 +6,7 @@ public import OptimistCore
 
 /// An identity that can sign in to the account, such as the user's Apple account.
 public struct AccountIdentity: Identifiable, Hashable, Sendable {
-    /// The identity's id, for ``Session/unlinkIdentity(_:)``.
+    /// The identity's id, for ``Session/unlinkIdentity(_:confirmedBy:)``.
     public let id: String
     /// The provider's address, such as `https://appleid.apple.com`.
     public let issuer: String
@@ -29,7 +29,7 @@ public struct AccountIdentities: Hashable, Sendable {
     /// The identities, the first added one first.
     public let identities: [AccountIdentity]
     /// Whether the user can also sign in with a password. If not, ``Session/deleteAccount(identityToken:nonce:)``
-    /// deletes the account.
+    /// deletes the account; otherwise ``Session/deleteAccount(password:)`` does.
     public let hasPassword: Bool
 
     /// Makes a list, for tests and previews.
@@ -37,6 +37,31 @@ public struct AccountIdentities: Hashable, Sendable {
         self.identities = identities
         self.hasPassword = hasPassword
     }
+}
+
+/// What shows that the account's user asks, and not someone who has only the device: ``password(_:)`` or
+/// ``identity(token:nonce:)``.
+public struct AccountConfirmation: Hashable, Sendable {
+    let members: [String: String]
+
+    /// The account's password.
+    public static func password(_ password: String) -> Self { Self(members: ["password": password]) }
+
+    /// A token of a sign-in with one of the account's identities in the last five minutes. The server accepts it once.
+    ///
+    /// - Parameter nonce: As in ``Session/signIn(identityToken:nonce:invitation:)``. Default: none.
+    public static func identity(token: String, nonce: String? = nil) -> Self {
+        var members = ["identityToken": token]
+        members["nonce"] = nonce
+        return Self(members: members)
+    }
+}
+
+extension AccountConfirmation: CustomStringConvertible, CustomReflectable {
+    /// Without the secret.
+    public var description: String { "<redacted>" }
+
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }
 
 /// Signing in with the identity token of a provider, such as Apple, Google, Firebase or Supabase.
@@ -91,12 +116,20 @@ extension Session {
 
     /// Adds an identity to the account, so that the user can also sign in with it.
     ///
-    /// - Throws: `OptimistError` with code `identityTaken`, `tooManyIdentities`, `identityTokenExpired`,
-    ///   `identityTokenRefused` or `identitiesOff`; otherwise as ``accountSessions()``.
+    /// - Parameters:
+    ///   - identityToken: A token of the new identity.
+    ///   - nonce: As in ``signIn(identityToken:nonce:invitation:)``.
+    ///   - confirmation: The account's password, or a token of an identity that the account already has.
+    /// - Throws: `OptimistError` with code `identityTaken`, `tooManyIdentities`, `wrongPassword`, `foreignIdentity`,
+    ///   `identityTokenExpired`, `identityTokenRefused`, `identitiesOff` or `passwordsOff`; otherwise as
+    ///   ``accountSessions()``.
     @discardableResult
-    public func linkIdentity(identityToken: String, nonce: String? = nil) async throws -> AccountIdentity {
+    public func linkIdentity(
+        identityToken: String, nonce: String? = nil, confirmedBy confirmation: AccountConfirmation
+    ) async throws -> AccountIdentity {
         let body = try await asked(
-            .post, configuration.endpoints.identities, Self.members(identityToken: identityToken, nonce: nonce))
+            .post, configuration.endpoints.identities,
+            NewIdentity(identityToken: identityToken, nonce: nonce, confirmation: confirmation.members))
         guard let identity = try? JSONDecoder().decode(IdentityList.Entry.self, from: Data(body)).value else {
             throw OptimistError.accountAnswerUnreadable
         }
@@ -105,15 +138,17 @@ extension Session {
 
     /// Removes an identity from the account. No session ends.
     ///
-    /// - Parameter id: From ``identities()``.
-    /// - Throws: `OptimistError` with code `lastWayIn` if it is the only way to sign in, `unknownIdentity`; otherwise as
-    ///   ``accountSessions()``.
-    public func unlinkIdentity(_ id: String) async throws {
+    /// - Parameters:
+    ///   - id: From ``identities()``.
+    ///   - confirmation: The account's password, or a token of an identity of the account, also of the removed one.
+    /// - Throws: `OptimistError` with code `lastWayIn` if it is the only way to sign in, `unknownIdentity`,
+    ///   `wrongPassword`, `foreignIdentity`, `identityTokenExpired`, `identityTokenRefused`, `identitiesOff` or
+    ///   `passwordsOff`; otherwise as ``accountSessions()``.
+    public func unlinkIdentity(_ id: String, confirmedBy confirmation: AccountConfirmation) async throws {
         let name = id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        do { try await asked(.delete, "\(configuration.endpoints.identities)/\(name)") } catch let error
-            as OptimistError
-            where error.code == .unknownSession
-        {
+        do {
+            try await asked(.post, "\(configuration.endpoints.identities)/\(name)/remove", confirmation.members)
+        } catch let error as OptimistError where error.code == .unknownSession {
             throw OptimistError(.unknownIdentity, "The account does not have this identity.")
         }
     }
@@ -123,17 +158,17 @@ extension Session {
     /// - Parameters:
     ///   - identityToken: A token of a sign-in with one of the account's identities in the last five minutes.
     ///   - nonce: As in ``signIn(identityToken:nonce:invitation:)``.
-    /// - Throws: `OptimistError` with code `foreignIdentity`, `identityTokenExpired`, `identityTokenRefused` or
-    ///   `identitiesOff`; otherwise as ``accountSessions()``.
+    /// - Throws: `OptimistError` with code `passwordNeeded` if the user has a password, `foreignIdentity`,
+    ///   `identityTokenExpired`, `identityTokenRefused` or `identitiesOff`; otherwise as ``accountSessions()``.
     public func deleteAccount(identityToken: String, nonce: String? = nil) async throws {
-        try await deleteAccount(confirmedBy: Self.members(identityToken: identityToken, nonce: nonce))
+        try await deleteAccount(confirmedBy: .identity(token: identityToken, nonce: nonce))
     }
+}
 
-    private static func members(identityToken: String, nonce: String?) -> [String: String] {
-        var members = ["identityToken": identityToken]
-        members["nonce"] = nonce
-        return members
-    }
+private struct NewIdentity: Encodable {
+    let identityToken: String
+    let nonce: String?
+    let confirmation: [String: String]
 }
 
 private struct IdentityList: Decodable {
@@ -162,7 +197,7 @@ private struct IdentityList: Decodable {
 }
 
 extension OptimistError.Code {
-    /// The identity token has expired, was already used, or is too old for a deletion. The remedy is a new one.
+    /// The identity token has expired, was already used, or is too old for a confirmation. The remedy is a new one.
     public static let identityTokenExpired = Self("session.identityTokenExpired")
     /// The server does not accept the identity token, for example because it is for another app. `serverReason` says
     /// which check failed.
@@ -175,6 +210,8 @@ extension OptimistError.Code {
     public static let tooManyIdentities = Self("session.tooManyIdentities")
     /// The identity does not belong to the signed-in account.
     public static let foreignIdentity = Self("session.foreignIdentity")
+    /// The account has a password, which must confirm the deletion.
+    public static let passwordNeeded = Self("session.passwordNeeded")
     /// The identity is the only way to sign in to the account.
     public static let lastWayIn = Self("session.lastWayIn")
     /// The account does not have this identity.
@@ -204,6 +241,7 @@ extension OptimistError {
             "foreign_identity": (
                 .foreignIdentity, "This is another identity. Sign in with an identity of this account."
             ),
+            "password_needed": (.passwordNeeded, "This account has a password. Confirm with the password."),
             "last_way_in": (.lastWayIn, "You could no longer sign in without this identity. Add another one first."),
             "identities_off": (.identitiesOff, "This server does not accept sign-ins with other services."),
             "passwords_off": (.passwordsOff, "This server does not use passwords. Sign in with another service."),

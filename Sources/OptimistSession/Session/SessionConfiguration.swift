@@ -55,7 +55,8 @@ public struct SessionConfiguration: Sendable {
         public var revoke = "/auth/revoke"
         /// Lists the account's sessions. The path of each session is this path followed by the session's id.
         public var sessions = "/auth/sessions"
-        /// Lists and adds the account's identities. The path of each identity is this path followed by the identity's id.
+        /// Lists and adds the account's identities. The path that removes one is this path followed by the identity's
+        /// id and `/remove`.
         public var identities = "/auth/identities"
         /// Changes the password.
         public var password = "/auth/password"

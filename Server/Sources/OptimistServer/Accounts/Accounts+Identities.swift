@@ -49,13 +49,10 @@ extension Accounts {
     /// An account has at most this many identities.
     static let maxIdentities = 20
 
-    /// In seconds. A deletion needs a sign-in with the provider that is not older.
-    static let confirmationAge = 300.0
-
     /// > Source: RFC 8693 §2.2.1.
     func signIn(_ entry: IdentityEntry, from caller: Caller) async throws -> JSON {
         try await refusing(as: .signInRefused, caller) { subject in
-            let proven = try await proven(entry.proof, caller)
+            let proven = try await entering(entry.proof, caller)
             // Another request may give the identity to an account, or take it away, between the look and the write.
             for _ in 0..<3 {
                 let (owner, account) = try await account(for: proven)
@@ -137,17 +134,20 @@ extension Accounts {
         return .object(answer)
     }
 
-    private func proven(
-        _ proof: IdentityProof, maxAge: Double? = nil, _ caller: Caller
-    ) async throws -> ProvenIdentity {
+    /// Checks the token of an identity that is, or becomes, a way to sign in.
+    private func entering(_ proof: IdentityProof, _ caller: Caller) async throws -> ProvenIdentity {
         try await limit(caller)
         guard settings.signIn.allowsIdentities else { throw AuthRefusal.identitiesOff }
+        return try await proven(proof)
+    }
+
+    func proven(_ proof: IdentityProof, maxAge: Double? = nil) async throws -> ProvenIdentity {
         let proven = try await providers.proof(of: proof.token, nonce: proof.nonce, maxAge: maxAge, at: time)
         try await limit(.account, proven.identity.throttleKey)
         return proven
     }
 
-    private func forgive(identity: ProviderIdentity) async throws {
+    func forgive(identity: ProviderIdentity) async throws {
         try await attempts.forgive(.account, identity.throttleKey)
     }
 
@@ -163,7 +163,7 @@ extension Accounts {
         let identities = try await store.identities(of: account)
         return [
             "identities": .array(identities.map(json)),
-            "hasPassword": .bool(settings.signIn.allowsPasswords && stored?.hasPassword == true),
+            "hasPassword": .bool(stored.map(hasUsablePassword) ?? false),
         ]
     }
 
@@ -175,9 +175,12 @@ extension Accounts {
         ]
     }
 
-    func link(_ identity: Identity, _ proof: IdentityProof, _ caller: Caller) async throws -> JSON {
+    func link(
+        _ identity: Identity, _ proof: IdentityProof, _ confirmation: Confirmation, _ caller: Caller
+    ) async throws -> JSON {
         try await refusing(as: .identityRefused, caller, about: Subject(identity)) { _ in
-            let proven = try await proven(proof, caller)
+            let proven = try await entering(proof, caller)
+            try await confirm(identity, confirmation, caller)
             let use = use(proven, isNew: true)
             guard try await store.link(use, to: identity.account, maxCount: Self.maxIdentities) else {
                 let owner = try await store.account(of: proven.identity)
@@ -190,8 +193,11 @@ extension Accounts {
     }
 
     /// - Returns: False if the account does not have this identity.
-    func unlink(_ identity: Identity, _ id: String, _ caller: Caller) async throws -> Bool {
+    func unlink(
+        _ identity: Identity, _ id: String, _ confirmation: Confirmation, _ caller: Caller
+    ) async throws -> Bool {
         try await refusing(as: .identityRefused, caller, about: Subject(identity)) { _ in
+            try await confirm(identity, confirmation, caller)
             let (mode, providers) = (settings.signIn, providers)
             let gone = try await store.unlink(id, from: identity.account) { account, rest in
                 (mode.allowsPasswords && account.hasPassword)
@@ -203,16 +209,14 @@ extension Accounts {
         }
     }
 
-    /// All devices of the account learn `account_deleted`.
+    /// Deletes an account whose user has no password. All its devices learn `account_deleted`.
     func deleteAccount(_ identity: Identity, _ proof: IdentityProof, _ caller: Caller) async throws {
         try await refusing(as: .identityRefused, caller, about: Subject(identity)) { _ in
-            let proven = try await proven(proof, maxAge: Self.confirmationAge, caller)
-            guard let account = try await store.account(of: proven.identity), account.id == identity.account else {
-                throw AuthRefusal.foreignIdentity
-            }
-            try await store.spend(proven.token)
-            try await forgive(identity: proven.identity)
-            guard try await delete(account.id, if: account, caller) else { throw AuthRefusal.foreignIdentity }
+            let account = try await ownAccount(identity)
+            guard !hasUsablePassword(account) else { throw AuthRefusal.passwordNeeded }
+            try await confirm(identity, .identity(proof), caller)
+            // The user has set a password in the meantime.
+            guard try await delete(account.id, if: account, caller) else { throw AuthRefusal.passwordNeeded }
         }
     }
 }
@@ -251,6 +255,9 @@ extension AuthRefusal {
 
     static let foreignIdentity = invalidRequest(
         "This identity does not belong to the account.", reason: "foreign_identity")
+
+    static let passwordNeeded = invalidRequest(
+        "This account has a password. Confirm with the password.", reason: "password_needed")
 
     package static let lastWayIn = invalidRequest(
         "This identity is the only way to sign in to the account. Add another one first.", reason: "last_way_in")

@@ -4,20 +4,6 @@ import Foundation
 import OptimistWire
 
 extension Accounts {
-    /// Checks the password again, in case someone else has the device. A wrong password counts like a wrong password at
-    /// sign-in.
-    private func confirm(_ identity: Identity, password: String, _ caller: Caller) async throws -> StoredAccount {
-        try await limit(caller)
-        try requirePasswords()
-        guard let account = try await store.account(id: identity.account) else { throw deleted }
-        try await limit(account: account.email)
-        guard try await isRight(password, account.password) else { throw AuthRefusal.wrongOwnPassword }
-        try await forgive(account.email)
-        return account
-    }
-
-    private var deleted: Unauthorized { Unauthorized(description: "The account was deleted.", end: .accountDeleted) }
-
     /// The requesting session continues; all others end with `password_changed`.
     func changePassword(
         _ identity: Identity, from old: String, to new: String, _ caller: Caller

@@ -11,19 +11,38 @@ extension Routes {
             Response(body: try await accounts.identities(of: context.identity.account).bytes)
         }
         users.post("/auth/identities") { request, context in
-            let proof = try Accounts.IdentityProof(json: await json(request, context.server))
-            guard let proof else { throw AuthRefusal.invalidRequest("\"identityToken\" is missing.") }
-            let linked = try await accounts.link(context.identity, proof, caller(request, context.server))
+            let body = try await json(request, context.server)
+            guard let proof = try Accounts.IdentityProof(json: body) else {
+                throw AuthRefusal.invalidRequest("\"identityToken\" is missing.")
+            }
+            guard let confirmation = body["confirmation"] else {
+                throw AuthRefusal.invalidRequest("\"confirmation\" is missing.")
+            }
+            let linked = try await accounts.link(
+                context.identity, proof, try Accounts.Confirmation(json: confirmation), caller(request, context.server))
             return Response(.created, body: linked.bytes)
         }
-        users.delete("/auth/identities/:id") { request, context in
+        users.post("/auth/identities/:id/remove") { request, context in
+            let confirmation = try Accounts.Confirmation(json: await json(request, context.server))
             let isThere = try await accounts.unlink(
-                context.identity, try context.parameters.require("id"), caller(request, context.server))
+                context.identity, try context.parameters.require("id"), confirmation,
+                caller(request, context.server))
             guard isThere else {
                 throw RequestProblem(
                     type: "about:blank", status: 404, detail: "The account does not have this identity.")
             }
             return Response(body: Array("{}".utf8))
+        }
+    }
+}
+
+extension Accounts.Confirmation {
+    /// - Throws: ``AuthRefusal`` if there is neither a token nor a password.
+    init(json: JSON) throws(AuthRefusal) {
+        if let proof = try Accounts.IdentityProof(json: json) {
+            self = .identity(proof)
+        } else {
+            self = .password(try json.text("password"))
         }
     }
 }

@@ -35,11 +35,11 @@ extension Routes {
         users.post("/auth/delete-account") { request, context in
             let identity = context.identity
             let body = try await json(request, context.server)
-            if let proof = try Accounts.IdentityProof(json: body) {
+            switch try Accounts.Confirmation(json: body) {
+            case .identity(let proof):
                 try await accounts.deleteAccount(identity, proof, caller(request, context.server))
-            } else {
-                try await accounts.deleteAccount(
-                    identity, password: try body.text("password"), caller(request, context.server))
+            case .password(let password):
+                try await accounts.deleteAccount(identity, password: password, caller(request, context.server))
             }
             return Response(body: Self.done)
         }
@@ -64,7 +64,7 @@ extension Routes {
 }
 
 extension JSON {
-    fileprivate func text(_ name: String) throws(AuthRefusal) -> String {
+    func text(_ name: String) throws(AuthRefusal) -> String {
         guard let text = self[name]?.string, text.utf8.count <= 4096 else {
             throw .invalidRequest("\"\(name)\" is missing.")
         }

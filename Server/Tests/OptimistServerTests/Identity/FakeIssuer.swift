@@ -82,6 +82,17 @@ extension OptimistServer {
 }
 
 extension HTTPSide {
+    /// Adds an identity to the account.
+    func link(_ token: String, to person: Person, _ confirmation: JSON = .password) async throws -> Answer {
+        let body: JSON = ["identityToken": .string(token), "confirmation": confirmation]
+        return try await post("/auth/identities", body, token: person.access)
+    }
+
+    /// Removes an identity from the account.
+    func unlink(_ id: String, from person: Person, _ confirmation: JSON = .password) async throws -> Answer {
+        try await post("/auth/identities/\(id)/remove", confirmation, token: person.access)
+    }
+
     /// Trades an identity token for a session.
     func exchange(
         _ token: String, device: String = "phone", _ more: [String: String] = [:], forwardedFor: String? = nil
@@ -95,4 +106,12 @@ extension HTTPSide {
         let form = fields.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }
         return try await post("/auth/token", Array(form.joined(separator: "&").utf8), forwardedFor: forwardedFor)
     }
+}
+
+extension JSON {
+    /// Confirms with the password of ``entry(_:password:device:)``.
+    static let password: JSON = ["password": "correct horse"]
+
+    /// Confirms with a token of an identity.
+    static func identity(_ token: String) -> JSON { ["identityToken": .string(token)] }
 }

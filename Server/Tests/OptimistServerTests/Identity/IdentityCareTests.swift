@@ -33,16 +33,14 @@ struct IdentityCareTests {
         let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
         try await serving([first, second]) { server, http async throws in
             let ann = try Person(await http.exchange(first.token("ann")).json)
-            func link(_ token: String, as person: Person) async throws -> HTTPSide.Answer {
-                try await http.post("/auth/identities", ["identityToken": .string(token)], token: person.access)
-            }
-            let added = try await link(second.token("ann-2"), as: ann)
+            func proof() throws -> JSON { .identity(try first.token("ann")) }
+            let added = try await http.link(second.token("ann-2"), to: ann, proof())
             #expect(added.status == 201 && added.json["issuer"] == "https://second.example.org")
-            #expect(try await link(second.token("ann-2"), as: ann).json["reason"] == "identity_taken")
+            #expect(try await http.link(second.token("ann-2"), to: ann, proof()).json["reason"] == "identity_taken")
             let bob = try await http.signUp("bob@example.org", device: "bob")
-            #expect(try await link(first.token("ann"), as: bob).json["reason"] == "identity_taken")
-            #expect(try await link("token", as: bob).json["reason"] == "token_malformed")
-            #expect(try await http.post("/auth/identities", [:] as JSON, token: bob.access).status == 400)
+            #expect(try await http.link(first.token("ann"), to: bob).json["reason"] == "identity_taken")
+            #expect(try await http.link("token", to: bob).json["reason"] == "token_malformed")
+            #expect(try await http.post("/auth/identities", JSON.password, token: bob.access).status == 400)
             let tablet = try Person(await http.exchange(second.token("ann-2"), device: "tablet").json)
             #expect(tablet.account == ann.account)
 
@@ -50,33 +48,66 @@ struct IdentityCareTests {
             let ids = list["identities"]?.array?.compactMap { $0["id"]?.string } ?? []
             #expect(ids.count == 2 && list["hasPassword"] == false)
             #expect(!"\(list)".contains("ann-2"), "no subject")
-            func remove(_ id: String, as person: Person) async throws -> HTTPSide.Answer {
-                try await http.send("DELETE", "/auth/identities/\(id)", token: person.access)
-            }
-            #expect(try await remove(ids[0], as: bob).status == 404)
-            #expect(try await remove(ids[0], as: ann).status == 200)
-            #expect(try await remove(ids[0], as: ann).status == 404)
-            #expect(try await remove(ids[1], as: ann).json["reason"] == "last_way_in")
+            func proof2() throws -> JSON { .identity(try second.token("ann-2")) }
+            #expect(try await http.unlink(ids[0], from: bob).status == 404)
+            #expect(try await http.unlink(ids[0], from: ann, proof()).status == 200, "by the removed identity")
+            #expect(try await http.unlink(ids[0], from: ann, proof2()).status == 404)
+            #expect(try await http.unlink(ids[1], from: ann, proof2()).json["reason"] == "last_way_in")
             // The removed identity signs in to another account.
             #expect(try Person(await http.exchange(first.token("ann"), device: "x").json).account != ann.account)
-            #expect(try await link(first.token("bob-1"), as: bob).status == 201)
+            #expect(try await http.link(first.token("bob-1"), to: bob).status == 201)
             let only = try await http.get("/auth/identities", token: bob.access).json
             let id = try #require(only["identities"]?.array?.first?["id"]?.string)
             #expect(only["hasPassword"] == true)
-            #expect(try await remove(id, as: bob).status == 200, "the password is left")
+            #expect(try await http.unlink(id, from: bob).status == 200, "the password is left")
         }
     }
 
-    @Test
-    func `I6 an unknown provider and a disabled password do not count as ways to sign in`()
+    @Test func `I6 a session alone adds and removes nothing: it takes the password or a fresh token of the account`()
         async throws
     {
+        let (issuer, book) = (FakeIssuer(site), LogBook())
+        try await serving([issuer], change: { $0.logger = book.logger }) { server, http async throws in
+            let ann = try Person(await http.exchange(issuer.token("ann")).json)
+            let bob = try await http.signUp("bob@example.org", device: "bob")
+            let id = try #require(await http.link(issuer.token("bob"), to: bob).json["id"]?.string)
+            let old = try issuer.token("ann", ["auth_time": .int(Int64(site.now.timeIntervalSince1970) - 361)])
+            let used = try issuer.token("ann")
+            _ = try await http.exchange(used)
+            let wrong: [(Person, JSON, JSON?)] = [
+                (bob, ["password": "wrong horse"], "wrong_password"), (bob, [:], nil), (bob, .null, nil),
+                (bob, .identity(try issuer.token("thief")), "foreign_identity"),
+                (ann, .password, "wrong_password"), (ann, .identity(old), "token_stale"),
+                (ann, .identity(used), "token_used"), (ann, .identity(try issuer.token("bob")), "foreign_identity"),
+            ]
+            let before = book.events.count
+            for (person, confirmation, reason) in wrong {
+                for answer in [
+                    try await http.link(issuer.token("thief-2"), to: person, confirmation),
+                    try await http.unlink(id, from: person, confirmation),
+                ] { #expect(answer.status == 400 && answer.json["reason"] == reason, "\(confirmation)") }
+            }
+            let thief: JSON = .identity(try issuer.token("thief-3"))
+            #expect(try await http.post("/auth/identities", thief, token: bob.access).status == 400)
+            // The others have not the form of a confirmation.
+            #expect(book.events.dropFirst(before) == Array(repeating: "identity_refused", count: 12)[...])
+            for person in [ann, bob] {
+                let list = try await http.get("/auth/identities", token: person.access).json["identities"]?.array
+                #expect(list?.count == 1)
+            }
+            // A refused confirmation does not use the new identity's token up.
+            let token = try issuer.token("bob-2")
+            #expect(try await http.link(token, to: bob, ["password": "wrong horse"]).status == 400)
+            #expect(try await http.link(token, to: bob, .identity(issuer.token("bob"))).status == 201)
+        }
+    }
+
+    @Test func `I6 an unknown provider and a disabled password do not count as ways to sign in`() async throws {
         let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
         let ann = try await serving([first, second]) { server, http async throws in
             let ann = try await http.signUp("ann@example.org")
             for token in [try first.token("ann"), try second.token("ann")] {
-                let body: JSON = ["identityToken": .string(token)]
-                #expect(try await http.post("/auth/identities", body, token: ann.access).status == 201)
+                #expect(try await http.link(token, to: ann).status == 201)
             }
             return ann
         }
@@ -85,10 +116,10 @@ struct IdentityCareTests {
             #expect(
                 list["identities"]?.array?.map { $0["provider"] } == ["test", .null] && list["hasPassword"] == false)
             let ids = list["identities"]?.array?.compactMap { $0["id"]?.string } ?? []
-            #expect(
-                try await http.send("DELETE", "/auth/identities/\(ids[0])", token: ann.access).json["reason"]
-                    == "last_way_in")
-            #expect(try await http.send("DELETE", "/auth/identities/\(ids[1])", token: ann.access).status == 200)
+            func proof() throws -> JSON { .identity(try first.token("ann")) }
+            #expect(try await http.unlink(ids[0], from: ann, proof()).json["reason"] == "last_way_in")
+            #expect(try await http.unlink(ids[1], from: ann).json["reason"] == "passwords_off")
+            #expect(try await http.unlink(ids[1], from: ann, proof()).status == 200)
         }
     }
 
@@ -97,8 +128,8 @@ struct IdentityCareTests {
         try await serving([issuer]) { server, http async throws in
             let ann = try Person(await http.exchange(issuer.token("ann")).json)
             for number in 2...21 {
-                let body: JSON = ["identityToken": .string(try issuer.token("ann-\(number)"))]
-                let answer = try await http.post("/auth/identities", body, token: ann.access)
+                let answer = try await http.link(
+                    issuer.token("ann-\(number)"), to: ann, .identity(issuer.token("ann")))
                 #expect(answer.json["reason"] == (number <= 20 ? nil : "too_many_identities"))
             }
         }
@@ -157,7 +188,57 @@ struct IdentityCareTests {
         }
     }
 
+    @Test func `I7 the token of an identity does not delete an account that has a password`() async throws {
+        let issuer = FakeIssuer(site)
+        try await serving([issuer]) { server, http async throws in
+            let ann = try await http.signUp("ann@example.org")
+            #expect(try await http.link(issuer.token("ann"), to: ann).status == 201)
+            let token = try issuer.token("ann")
+            let refused = try await http.post("/auth/delete-account", JSON.identity(token), token: ann.access)
+            #expect(refused.status == 400 && refused.json["reason"] == "password_needed")
+            #expect(try await http.exchange(token, device: "tablet").status == 200, "not used up")
+            #expect(try await http.post("/auth/delete-account", JSON.password, token: ann.access).status == 200)
+        }
+    }
+
+    @Test func `I7 where people sign in with passwords only, an identity still deletes its account, and does no more`()
+        async throws
+    {
+        let issuer = FakeIssuer(site)
+        let ann = try await serving([issuer]) { _, http async throws in
+            try Person(await http.exchange(issuer.token("ann")).json)
+        }
+        try await serving([issuer], change: { $0.signIn = .password }) { _, http async throws in
+            #expect(try await http.exchange(issuer.token("ann")).json["reason"] == "identities_off")
+            let proof: JSON = .identity(try issuer.token("ann"))
+            #expect(try await http.link(issuer.token("new"), to: ann, proof).json["reason"] == "identities_off")
+            let foreign: JSON = .identity(try issuer.token("bob"))
+            let refused = try await http.post("/auth/delete-account", foreign, token: ann.access)
+            #expect(refused.json["reason"] == "foreign_identity")
+            #expect(try await http.post("/auth/delete-account", proof, token: ann.access).status == 200)
+        }
+    }
+
     // MARK: - The operator's side
+
+    @Test func `I8 where people sign in with identities only, an account with a password stays closed to identities`()
+        async throws
+    {
+        let issuer = FakeIssuer(site, joinsByEmail: true)
+        let bob = try await serving([issuer]) { _, http async throws in
+            let ann = try await http.signUp("ann@example.org")
+            #expect(try await http.link(issuer.token("ann"), to: ann).status == 201)
+            return try await http.signUp("bob@example.org", device: "bob")
+        }
+        try await serving([issuer], change: { $0.signIn = .identity }) { _, http async throws in
+            let claims = email("bob@example.org")
+            #expect(try await http.exchange(issuer.token("bob", claims)).json["reason"] == "account_exists")
+            #expect(try await http.link(issuer.token("bob"), to: bob).json["reason"] == "passwords_off")
+            let ann = try Person(await http.exchange(issuer.token("ann")).json)
+            let proof: JSON = .identity(try issuer.token("ann"))
+            #expect(try await http.post("/auth/delete-account", proof, token: ann.access).status == 200)
+        }
+    }
 
     @Test func `I8 a server for identities only refuses passwords, and one without providers does not start`()
         async throws
@@ -216,11 +297,11 @@ struct IdentityCareTests {
             let ann = try Person(await http.exchange(token).json)
             _ = try await http.exchange(token)
             let second = try issuer.token("ann-2")
-            _ = try await http.post("/auth/identities", ["identityToken": .string(token)] as JSON, token: ann.access)
-            let added = try await http.post(
-                "/auth/identities", ["identityToken": .string(second)] as JSON, token: ann.access)
+            let proof: JSON = .identity(try issuer.token("ann"))
+            _ = try await http.link(token, to: ann, proof)
+            let added = try await http.link(second, to: ann, .identity(issuer.token("ann")))
             let id = try #require(added.json["id"]?.string)
-            _ = try await http.send("DELETE", "/auth/identities/\(id)", token: ann.access)
+            _ = try await http.unlink(id, from: ann, .identity(issuer.token("ann")))
             #expect(book.events == ["sign_in_refused", "identity_refused", "identity_linked", "identity_removed"])
             let text = "\(book.lines)"
             for secret in [token, second, "ann-2", "example.org", "k1"] { #expect(!text.contains(secret)) }

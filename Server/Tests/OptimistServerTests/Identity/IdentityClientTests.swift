@@ -28,13 +28,16 @@ struct IdentityClientTests {
             let account = try await phone.signIn(identityToken: token, nonce: "n")
             #expect(account.email == "ann@example.org")
             site.advance(by: 1)
-            try await phone.linkIdentity(identityToken: google.token("ann-2"))
+            try await phone.linkIdentity(
+                identityToken: google.token("ann-2"), confirmedBy: .identity(token: apple.token("ann")))
             #expect(try await tablet.signIn(identityToken: google.token("ann-2")) == account)
             let list = try await tablet.identities()
             #expect(list.identities.map(\.provider) == ["apple", "google"] && !list.hasPassword)
-            try await tablet.unlinkIdentity(list.identities[0].id)
+            try await tablet.unlinkIdentity(
+                list.identities[0].id, confirmedBy: .identity(token: google.token("ann-2")))
             let last = await #expect(throws: OptimistError.self) {
-                try await tablet.unlinkIdentity(list.identities[1].id)
+                try await tablet.unlinkIdentity(
+                    list.identities[1].id, confirmedBy: .identity(token: google.token("ann-2")))
             }
             #expect(last?.code == .lastWayIn)
             let foreign = await #expect(throws: OptimistError.self) {
@@ -55,7 +58,7 @@ struct IdentityClientTests {
         }
         let refusals: [AuthRefusal] = [
             .accountExists, .identityTaken, .tooManyIdentities, .foreignIdentity, .lastWayIn, .identitiesOff,
-            .passwordsOff,
+            .passwordsOff, .passwordNeeded,
         ]
         for refusal in refusals {
             #expect(OptimistError.identityReasons[refusal.reason ?? ""] != nil, "\(refusal)")
