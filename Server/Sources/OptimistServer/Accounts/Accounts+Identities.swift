@@ -222,7 +222,8 @@ extension Accounts {
 }
 
 extension StoredAccount {
-    package var hasPassword: Bool { !passwordIfEnabled.isEmpty }
+    /// Whether the user can sign in with a password where passwords are allowed. A placeholder is no address to sign in with.
+    package var hasPassword: Bool { !passwordIfEnabled.isEmpty && !email.isPlaceholder }
 }
 
 extension ProviderIdentity {

@@ -26,7 +26,7 @@ package enum AccountOrder: Codable, Hashable, Sendable {
 }
 
 extension OptimistError.Code {
-    /// The account, its session, or the app's signature does not exist.
+    /// The account, its session, its address, or the app's signature does not exist.
     package static let notFound = Self("account.notFound")
 }
 
@@ -107,5 +107,11 @@ extension Accounts {
 extension OptimistError {
     package static var noAccount: Self {
         OptimistError(.notFound, "No account uses this address. `optimist account list` lists all accounts.")
+    }
+
+    static var noAddress: Self {
+        OptimistError(
+            .notFound,
+            "This account has no email address, so its user cannot sign in with a password, only with its identities.")
     }
 }

@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import Foundation
+import OptimistCore
 import OptimistWire
 
 extension Accounts {
@@ -23,10 +24,12 @@ extension Accounts {
     }
 
     /// - Returns: Nil if the address does not have an account.
+    /// - Throws: `OptimistError` with code `account.notFound` if the account's address is a placeholder.
     func makeReset(email: String) async throws -> PasswordReset? {
         guard let address = EmailAddress(email), let account = try await store.account(email: address.text) else {
             return nil
         }
+        guard !EmailAddress.isPlaceholder(account.email) else { throw OptimistError.noAddress }
         let token = OneTimeToken(for: .reset, account: account.id)
         let end = time + Self.resetLifetime
         try await store.keep(reset: token, until: end)

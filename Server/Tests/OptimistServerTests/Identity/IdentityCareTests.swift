@@ -102,6 +102,28 @@ struct IdentityCareTests {
         }
     }
 
+    @Test func `I6 a password that nobody can enter is no way in, and the operator does not reset it`() async throws {
+        let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
+        try await serving([first, second]) { server, http async throws in
+            let ann = try Person(await http.exchange(first.token("ann")).json)
+            let placeholder = "\(ann.account)@identity.invalid"
+            let error = await #expect(throws: OptimistError.self) {
+                try await server.carryOut(.reset(email: placeholder))
+            }
+            #expect(error?.code == .notFound && error?.message.contains("no email address") == true)
+            // As an earlier version could have set it.
+            let accounts = server.registry
+            let stored = try #require(try await accounts.store.account(id: ann.account))
+            let hash = try await accounts.hash("correct horse")
+            #expect(try await accounts.store.setPassword(of: stored, to: hash, keeping: nil, at: 0) != nil)
+            let again = try Person(await http.exchange(first.token("ann")).json)
+            let list = try await http.get("/auth/identities", token: again.access).json
+            #expect(list["hasPassword"] == false)
+            let id = try #require(list["identities"]?.array?.first?["id"]?.string)
+            #expect(try await http.unlink(id, from: again).json["reason"] == "last_way_in")
+        }
+    }
+
     @Test func `I6 an unknown provider and a disabled password do not count as ways to sign in`() async throws {
         let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
         let ann = try await serving([first, second]) { server, http async throws in
