@@ -1,6 +1,5 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import Foundation
 import GRDB
 @_spi(Internals) import OptimistWire
 
@@ -8,8 +7,8 @@ extension Store {
     /// Begins again with a space that a restored remote does not know (L3, P12). Does nothing if the device knows of
     /// nothing that the remote had.
     ///
-    /// The person's member row and the rows that the person may write are sent again. An owner's member row founds
-    /// the space if nobody has, and the row of a person who joined has the ticket of that time. Other persons come back by
+    /// The person's member row and the rows that the person may write are sent again. The founder's member row founds
+    /// the space, and the row of a person who joined has the ticket of that time. Other persons come back by
     /// themselves, so their member rows are removed.
     ///
     /// - Returns: Whether there was anything to begin again.
@@ -63,26 +62,14 @@ extension Scope {
         return try Bool.fetchOne(db, sql: sql, arguments: [memberID]) ?? false
     }
 
-    /// An owner founds the space if it does not exist yet. Others need the ticket, so a device that did not open the link
-    /// waits for the one that did.
+    /// An owner without a ticket is the founder. Others need the ticket, so a device that did not open the link waits for
+    /// the one that did.
     fileprivate func mayEnter(_ db: Database) throws -> Bool { try ticket != nil || role(in: db) == .owner }
 
-    /// Makes the member row send the ticket with it. The founder uses an own invitation, in case another owner has founded
-    /// the space again.
+    /// Makes the member row send the ticket with it.
     fileprivate func showTicket(in db: Database) throws {
-        guard let ticket = try ticket ?? ownInvitation(db) else { return }
+        guard let ticket else { return }
         try db.execute(sql: "UPDATE optimist_member SET ticket = ? WHERE id = ?", arguments: [ticket, memberID])
-    }
-
-    private func ownInvitation(_ db: Database) throws -> String? {
-        let sql = """
-            SELECT s.secret FROM optimist_secret s JOIN optimist_invitation i ON i.id = s.invitation
-            WHERE i.space = ? AND i.role = ?
-            """
-        let arguments: StatementArguments = [space.flatMap(UUIDForm.bytes.stored), SpaceRole.owner]
-        return try Data.fetchOne(db, sql: sql, arguments: arguments).flatMap {
-            InvitationSecret(bytes: [UInt8]($0))?.text
-        }
     }
 
     /// Removes the other members as if the server had told it. Unsent removals of members stay.

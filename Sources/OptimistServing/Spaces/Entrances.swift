@@ -3,8 +3,8 @@
 import Foundation
 @_spi(Internals) public import OptimistWire
 
-/// A request's means to enter spaces whose members do not include its sender: a space is founded without a ticket
-/// or by an owner, and joined with the ticket of an invitation.
+/// A request's means to enter spaces whose members do not include its sender: a space is founded without a ticket,
+/// and joined with the ticket of an invitation.
 ///
 /// A store finds an invitation by the hash of its ticket, in the statement that opens or locks the account. To a sender
 /// without a valid ticket, an existing space looks like a missing account.
@@ -81,7 +81,6 @@ extension Request {
     /// The spaces that the request may enter, because it creates a member row in them.
     func entrances(by settings: ServingSettings, at now: Date) -> Entrances {
         var entrances = Entrances()
-        var owned: Set<String> = []
         let types = settings.spaceTypes
         (entrances.type, entrances.now) = (types.invitation, now)
         guard settings.schema.types[types.member] != nil else { return entrances }
@@ -92,8 +91,6 @@ extension Request {
                 SpaceAccount.space(of: account) != nil, let rows = call.arguments["create"]?.object, !rows.isEmpty
             else { continue }
             for (_, row) in rows {
-                // An owner of a space that a restored server has lost.
-                if row[SpaceTypes.role]?.string == Role.owner.rawValue { owned.insert(account) }
                 guard let ticket = row[SpaceTypes.ticket], !ticket.isNull else { continue }
                 let key = ticket.string.flatMap { InvitationSecret($0) }?.indexKey
                 entrances.tickets[account, default: []].formUnion(key.map { [$0] } ?? [])
@@ -101,7 +98,6 @@ extension Request {
             if entrances.tickets[account] == nil { entrances.founding.insert(account) }
         }
         entrances.founding.subtract(entrances.tickets.keys)
-        entrances.founding.formUnion(owned)
         return entrances
     }
 }

@@ -63,6 +63,10 @@ struct ScopeTests {
 
     @Test func `L3 P11 if the server lost transactions of one scope, only its rows are sent again`() async throws {
         try await receiveBoth()
+        try await store.apply { db in
+            try db.execute(sql: SpaceTables.tables)
+            try Scope.update(space, in: db) { $0.member = "6f5c3343-67fe-47f5-b46a-c13b9857bb92" }
+        }
         try await store.rewind(
             ["todo"], in: space, at: "e1.4",
             to: [RemoteEpoch(name: "e1", firstSeq: 0), RemoteEpoch(name: "e2", firstSeq: 2)])

@@ -209,20 +209,20 @@ extension Accounts {
         }
     }
 
-    /// Deletes an account whose user has no password. All its devices learn `account_deleted`.
+    /// Deletes an account without a password. All its devices learn `account_deleted`.
     func deleteAccount(_ identity: Identity, _ proof: IdentityProof, _ caller: Caller) async throws {
         try await refusing(as: .identityRefused, caller, about: Subject(identity)) { _ in
             let account = try await ownAccount(identity)
             guard !hasUsablePassword(account) else { throw AuthRefusal.passwordNeeded }
             try await confirm(identity, .identity(proof), caller)
-            // The user has set a password in the meantime.
+            // The user has just set a password.
             guard try await delete(account.id, if: account, caller) else { throw AuthRefusal.passwordNeeded }
         }
     }
 }
 
 extension StoredAccount {
-    /// Whether the user can sign in with a password where passwords are allowed. A placeholder is no address to sign in with.
+    /// Whether the user can sign in with a password where passwords are allowed. A placeholder is not such an address.
     package var hasPassword: Bool { !passwordIfEnabled.isEmpty && !email.isPlaceholder }
 }
 

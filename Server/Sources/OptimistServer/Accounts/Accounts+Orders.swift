@@ -112,6 +112,6 @@ extension OptimistError {
     static var noAddress: Self {
         OptimistError(
             .notFound,
-            "This account has no email address, so its user cannot sign in with a password, only with its identities.")
+            "This account does not have an email address, so its user can sign in only with its identities.")
     }
 }
