@@ -78,7 +78,7 @@ struct IdentityCareTests {
             let id = try #require(await http.link(issuer.token("bob"), to: bob).json["id"]?.string)
             let old = try issuer.token("ann", ["auth_time": .int(Int64(site.now.timeIntervalSince1970) - 361)])
             let used = try issuer.token("ann")
-            _ = try await http.exchange(used)
+            _ = try await http.exchange(used, device: "tablet")
             let wrong: [(Person, JSON, JSON?)] = [
                 (bob, ["password": "wrong horse"], "wrong_password"), (bob, [:], nil), (bob, .null, nil),
                 (bob, .identity(try issuer.token("thief")), "foreign_identity"),
@@ -115,7 +115,7 @@ struct IdentityCareTests {
             let error = await #expect(throws: OptimistError.self) {
                 try await server.carryOut(.reset(email: placeholder))
             }
-            #expect(error?.code == .notFound && error?.message.contains("no email address") == true)
+            #expect(error?.code == .notFound && error?.message.contains("does not have an email address") == true)
             // As an earlier version could have set it.
             let accounts = server.registry
             let stored = try #require(try await accounts.store.account(id: ann.account))
