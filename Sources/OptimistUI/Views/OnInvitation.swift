@@ -11,7 +11,7 @@
         /// The question shows the invitation's label, role and inviter, if the server can be reached. It names the
         /// account and asks for the name that members see. The person joins only after agreeing.
         /// Other URLs are ignored. English; an app in other languages uses `onOpenURL`, `InvitationLink`,
-        /// `SyncEngine.preview(of:)` and `Store.accept(_:as:)`.
+        /// `SyncEngine.preview(of:)` and `Store.accept(_:as:named:)`.
         ///
         /// - Parameters:
         ///   - account: The name of the user's account, such as its e-mail address. Nil if the user is signed out.
