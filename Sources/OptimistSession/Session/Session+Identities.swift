@@ -49,7 +49,9 @@ public struct AccountConfirmation: Hashable, Sendable {
 
     /// A token of a sign-in with one of the account's identities in the last five minutes. The server accepts it once.
     ///
-    /// - Parameter nonce: As in ``Session/signIn(identityToken:nonce:invitation:)``. Default: none.
+    /// - Parameters:
+    ///   - token: The provider's identity token.
+    ///   - nonce: As in ``Session/signIn(identityToken:nonce:invitation:)``. Default: none.
     public static func identity(token: String, nonce: String? = nil) -> Self {
         var members = ["identityToken": token]
         members["nonce"] = nonce
