@@ -28,6 +28,11 @@ struct Scope: Equatable, Sendable {
         var at: Int64
     }
 
+    /// Whether a row is the person's own row among the members of the space.
+    func isOwnMember(_ ref: RowRef, in layout: TableLayout) -> Bool {
+        layout.name == MemberRow.databaseTableName && layout.idForm.wire(ref.id).map { $0 == member } ?? false
+    }
+
     /// Notes the epoch of the first exchange of rows. The remote reports later epochs.
     mutating func note(epoch: String) {
         if epochs.isEmpty { epochs = [RemoteEpoch(name: epoch, firstSeq: 0)] }

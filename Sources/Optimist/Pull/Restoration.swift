@@ -34,7 +34,7 @@ struct Restoration {
             guard var entry = try door.entries.entry(RowRef(table: layout.number, id: id)) else { continue }
             entry.remote.lose(after: common)
             entry.local?.stopWaiting()
-            if try !mayWrite(entry.ref, layout) {
+            if !mayWrite(entry.ref, layout) {
                 isLacking = true
             } else if entry.hasServersLife, entry.isHere(in: layout) {
                 try restore(&entry, in: table)
@@ -58,10 +58,10 @@ struct Restoration {
 
     /// Whether the server would take the row from this person. A member's role that the device does not know forbids
     /// nothing.
-    private func mayWrite(_ ref: RowRef, _ layout: TableLayout) throws -> Bool {
+    private func mayWrite(_ ref: RowRef, _ layout: TableLayout) -> Bool {
         if scope.number == Scope.personal { return true }
         return switch layout.name {
-        case MemberRow.databaseTableName: layout.idForm.wire(ref.id) == scope.member
+        case MemberRow.databaseTableName: scope.isOwnMember(ref, in: layout)
         case InvitationRow.databaseTableName: role == .owner
         default: role?.mayWrite ?? (scope.member != nil)
         }

@@ -31,8 +31,7 @@ struct Departures {
     }
 
     private func isDeparture(_ unsent: PushAssembly.Unsent) -> Bool {
-        !unsent.entry.isAlive && unsent.layout.name == MemberRow.databaseTableName
-            && unsent.layout.idForm.wire(unsent.entry.ref.id) == unsent.scope.member
+        !unsent.entry.isAlive && unsent.scope.isOwnMember(unsent.entry.ref, in: unsent.layout)
     }
 
     private func lastUnsent(in scope: Scope, besides member: RowRef) throws -> RowRef? {

@@ -61,10 +61,8 @@ struct PushResults {
     /// Whether the row takes the person out of a space, so that nothing is left to do if the server does not know the
     /// person there.
     private static func isDeparture(_ sent: SentRow, _ door: Door) throws -> Bool {
-        guard sent.kind == .delete, let layout = door.tables[sent.ref.table]?.layout,
-            layout.name == MemberRow.databaseTableName
-        else { return false }
-        return try Scope.fetch(sent.scope, in: door.db).member == layout.idForm.wire(sent.ref.id)
+        guard sent.kind == .delete, let table = door.tables[sent.ref.table] else { return false }
+        return try Scope.fetch(sent.scope, in: door.db).isOwnMember(sent.ref, in: table.layout)
     }
 
     /// Applies refusals last, each with the rows that refer to the refused row (V5).

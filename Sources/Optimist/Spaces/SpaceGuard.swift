@@ -130,7 +130,7 @@ struct SpaceGuard {
         if writes.formerOwners.contains(ref) { try requireAnOwner(in: scope) }
         if role == .owner { return }
         if table.layout.name == MemberRow.databaseTableName {
-            let isOwn = table.layout.idForm.wire(ref.id) == scope.member
+            let isOwn = scope.isOwnMember(ref, in: table.layout)
             let changesRole = entry.isAlive && entry.isKnownToServer && entry.isEdited("role", in: table.layout)
             if isOwn, !changesRole { return }
             // A person who opens a link joins with another row, and may take it back.
