@@ -111,7 +111,7 @@ extension Accounts {
         if let email = proven.unverifiedEmail, try await store.account(email: email.text) != nil {
             throw AuthRefusal.accountExists
         }
-        let id = "a" + makeID().plainText.prefix(16)
+        let id = makeAccountID()
         // Another provider's user could join the account by its address.
         let email = mayJoin(proven) ? proven.verifiedEmail?.text : nil
         let account = StoredAccount(id: id, email: email ?? EmailAddress.placeholder(for: id), password: "")
@@ -198,10 +198,9 @@ extension Accounts {
     ) async throws -> Bool {
         try await refusing(as: .identityRefused, caller, about: Subject(identity)) { _ in
             try await confirm(identity, confirmation, caller)
-            let (mode, providers) = (settings.signIn, providers)
-            let gone = try await store.unlink(id, from: identity.account) { account, rest in
-                (mode.allowsPasswords && account.hasPassword)
-                    || mode.allowsIdentities && rest.contains { providers[$0.issuer] != nil }
+            let gone = try await store.unlink(id, from: identity.account) { [self] account, rest in
+                hasUsablePassword(account)
+                    || settings.signIn.allowsIdentities && rest.contains { providers[$0.issuer] != nil }
             }
             guard gone != nil else { return false }
             log.note(.identityRemoved, caller, account: identity.account, session: identity.session)

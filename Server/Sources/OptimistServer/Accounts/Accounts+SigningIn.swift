@@ -38,6 +38,8 @@ extension Accounts {
         }
     }
 
+    func makeAccountID() -> String { "a" + makeID().plainText.prefix(16) }
+
     func signUp(_ entry: Entry, from caller: Caller) async throws -> JSON {
         try await refusing(as: .signUpRefused, caller) { _ in
             try await limit(caller)
@@ -45,7 +47,7 @@ extension Accounts {
             let invitation = try await admission(entry.invitation)
             try PasswordRules.check(entry.password, email: entry.email)
             let account = StoredAccount(
-                id: "a" + makeID().plainText.prefix(16), email: entry.email, password: try await hash(entry.password))
+                id: makeAccountID(), email: entry.email, password: try await hash(entry.password))
             let session = newSession(account.id, entry.device)
             try await store.add(account, session, by: nil, spending: invitation, at: now())
             return try await grant(session)

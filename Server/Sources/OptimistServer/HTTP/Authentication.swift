@@ -16,14 +16,21 @@ struct Authentication: RouterMiddleware {
     }
 }
 
-struct SignedInContext: ChildRequestContext {
-    var server: ServerContext
-    let identity: Accounts.Identity
+/// The server's context of a request, with the facts that a middleware adds.
+protocol ServerChildContext: ChildRequestContext {
+    var server: ServerContext { get set }
+}
 
+extension ServerChildContext {
     var coreContext: CoreRequestContextStorage {
         get { server.coreContext }
         set { server.coreContext = newValue }
     }
+}
+
+struct SignedInContext: ServerChildContext {
+    var server: ServerContext
+    let identity: Accounts.Identity
 
     /// - Throws: ``Unauthorized`` if the route is not behind ``Authentication``.
     init(context: ServerContext) throws {

@@ -7,7 +7,7 @@ import Hummingbird
 /// Identifies the sender of a request that a program with a service key may also send.
 ///
 /// A browser adds `Origin` to requests of pages. The server refuses a key from there, and never answers with CORS
-/// fields, because a key in a page is a key in everybody's hands.
+/// fields, because every visitor of a page can read its key.
 struct SenderAuthentication: RouterMiddleware {
     let routes: Routes
 
@@ -45,14 +45,9 @@ enum Sender: Sendable {
     }
 }
 
-struct SenderContext: ChildRequestContext {
+struct SenderContext: ServerChildContext {
     var server: ServerContext
     let sender: Sender
-
-    var coreContext: CoreRequestContextStorage {
-        get { server.coreContext }
-        set { server.coreContext = newValue }
-    }
 
     /// - Throws: ``Unauthorized`` if the route is not behind ``SenderAuthentication``.
     init(context: ServerContext) throws {
@@ -68,14 +63,9 @@ struct SenderContext: ChildRequestContext {
 }
 
 /// The context of routes for programs only.
-struct ServiceContext: ChildRequestContext {
+struct ServiceContext: ServerChildContext {
     var server: ServerContext
     let key: ServiceKey
-
-    var coreContext: CoreRequestContextStorage {
-        get { server.coreContext }
-        set { server.coreContext = newValue }
-    }
 
     /// - Throws: ``RequestProblem`` with status 403 if a person sent the request.
     init(context: ServerContext) throws {

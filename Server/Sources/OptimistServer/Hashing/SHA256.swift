@@ -41,3 +41,11 @@ func withContiguousBytes<Result>(
 ) -> Result {
     bytes.withContiguousStorageIfAvailable(body) ?? Array(bytes).withUnsafeBufferPointer(body)
 }
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits for each byte.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef")
+        return String(flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+}

@@ -122,7 +122,3 @@ struct TokenCheck: Sendable {
         return Data(SHA256.hash("\(provider.issuer)\n\(name)".utf8))
     }
 }
-
-extension [UInt8] {
-    fileprivate var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
-}

@@ -11,7 +11,7 @@ extension Accounts {
     /// - Throws: ``AuthRefusal`` if the address is not valid or taken.
     func create(email text: String, by key: ServiceKey, _ caller: Caller) async throws -> StoredAccount {
         let account = StoredAccount(
-            id: "a" + makeID().plainText.prefix(16), email: try EmailAddress(entered: text).text, password: "")
+            id: makeAccountID(), email: try EmailAddress(entered: text).text, password: "")
         try await store.add(account, at: now())
         log.note(.accountCreated, caller, account: account.id, serviceKey: key.id)
         return account

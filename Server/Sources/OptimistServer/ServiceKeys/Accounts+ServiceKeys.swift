@@ -11,7 +11,7 @@ extension Accounts {
     /// - Throws: ``Unauthorized``, or ``RequestProblem`` with status 429 after too many wrong keys.
     func identify(serviceKey text: String, _ caller: Caller) async throws -> ServiceKey {
         let secret = ServiceKeySecret(text)
-        let stored = try await secret.asyncFlatMap { try await store.serviceKey(id: $0.id) }
+        let stored: StoredServiceKey? = if let secret { try await store.serviceKey(id: secret.id) } else { nil }
         guard let secret, let stored, isEqualInConstantTime(Array(stored.key.hash), secret.hash) else {
             throw try await refusal("The service key is not valid.", nil, caller)
         }
@@ -32,11 +32,5 @@ extension Accounts {
         return RequestProblem(
             type: "about:blank", status: 429,
             detail: "Too many wrong service keys from this address. Try again later.")
-    }
-}
-
-extension Optional {
-    fileprivate func asyncFlatMap<Value>(_ transform: (Wrapped) async throws -> Value?) async rethrows -> Value? {
-        if let self { try await transform(self) } else { nil }
     }
 }

@@ -80,10 +80,3 @@ package struct ServiceKeySecret: Sendable {
 
     var id: String { hash.prefix(16).hexadecimal }
 }
-
-extension Sequence<UInt8> {
-    fileprivate var hexadecimal: String {
-        let digits = Array("0123456789abcdef")
-        return String(flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    }
-}
