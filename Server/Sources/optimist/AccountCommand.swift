@@ -130,12 +130,7 @@ struct AccountCommand: ParsableCommand {
             help: ArgumentHelp(
                 "What happens to spaces with other members that the person alone owns: see `optimist serve --help`.",
                 discussion: "Default: as the running server was started, or inherit.", valueName: "inherit|end"),
-            transform: { text in
-                guard let way = OwnerlessSpaces(rawValue: text) else {
-                    throw ValidationError("--ownerless must be inherit or end.")
-                }
-                return way
-            })
+            transform: { try OwnerlessSpaces($0, for: "--ownerless") })
         var ownerless: OwnerlessSpaces?
         @Flag(help: "Do not ask for confirmation.")
         var yes = false

@@ -57,12 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
             discussion:
                 "inherit: the longest-standing writer becomes an owner, or else reader. end: the space is deleted.",
             valueName: "inherit|end"),
-        transform: { text in
-            guard let way = OwnerlessSpaces(rawValue: text) else {
-                throw ValidationError("--ownerless must be inherit or end.")
-            }
-            return way
-        })
+        transform: { try OwnerlessSpaces($0, for: "--ownerless") })
     var ownerless = OwnerlessSpaces.inherit
 
     @Option(help: "The maximum number of connections per client address. Not limited behind a proxy.")
@@ -127,12 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: "Who may create accounts: open (anyone), invited (see `optimist account invite`) or closed.",
-        transform: { text in
-            guard let mode = SignUpMode(rawValue: text) else {
-                throw ValidationError("--sign-up must be open, invited or closed.")
-            }
-            return mode
-        })
+        transform: { try SignUpMode($0, for: "--sign-up") })
     var signUp = SignUpMode.open
 
     @Option(
@@ -147,12 +137,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: "How people sign in: password, identity or both. Without an identity provider, password.",
-        transform: { text in
-            guard let mode = SignInMode(rawValue: text) else {
-                throw ValidationError("--sign-in must be password, identity or both.")
-            }
-            return mode
-        })
+        transform: { try SignInMode($0, for: "--sign-in") })
     var signIn = SignInMode.both
 
     @Option(
