@@ -81,6 +81,27 @@ extension OptimistServer {
     }
 }
 
+extension Site {
+    /// Runs a server that accepts these issuers' tokens.
+    func serving<Value: Sendable>(
+        _ issuers: [FakeIssuer], change: (inout ServerConfiguration) -> Void = { _ in },
+        _ body: (OptimistServer, HTTPSide) async throws -> Value
+    ) async throws -> Value {
+        try await serving(
+            change: { configuration in
+                FakeIssuer.use(issuers, &configuration)
+                change(&configuration)
+            }, body)
+    }
+}
+
+extension JSONObject {
+    /// The claims of a token about an address.
+    static func email(_ address: String, isVerified: Bool = true) -> JSONObject {
+        ["email": .string(address), "email_verified": .bool(isVerified)]
+    }
+}
+
 extension HTTPSide {
     /// Adds an identity to the account.
     func link(_ token: String, to person: Person, _ confirmation: JSON = .password) async throws -> Answer {

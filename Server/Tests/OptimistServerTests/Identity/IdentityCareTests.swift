@@ -12,26 +12,11 @@ import Testing
 struct IdentityCareTests {
     private let site = Site()
 
-    private func serving<Value: Sendable>(
-        _ issuers: [FakeIssuer], change: (inout ServerConfiguration) -> Void = { _ in },
-        _ body: (OptimistServer, HTTPSide) async throws -> Value
-    ) async throws -> Value {
-        try await site.serving(
-            change: { configuration in
-                FakeIssuer.use(issuers, &configuration)
-                change(&configuration)
-            }, body)
-    }
-
-    private func email(_ address: String, isVerified: Bool = true) -> JSONObject {
-        ["email": .string(address), "email_verified": .bool(isVerified)]
-    }
-
     // MARK: - Several identities
 
     @Test func `I6 a signed-in user adds identities, lists them, and removes all but the last way in`() async throws {
         let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
-        try await serving([first, second]) { server, http async throws in
+        try await site.serving([first, second]) { server, http async throws in
             let ann = try Person(await http.exchange(first.token("ann")).json)
             func proof() throws -> JSON { .identity(try first.token("ann")) }
             let added = try await http.link(second.token("ann-2"), to: ann, proof())
@@ -72,7 +57,7 @@ struct IdentityCareTests {
             // Wrong passwords do not reach the limit here.
             configuration.signInBurstPerAccount = 100
         }
-        try await serving([issuer], change: change) { server, http async throws in
+        try await site.serving([issuer], change: change) { server, http async throws in
             let ann = try Person(await http.exchange(issuer.token("ann")).json)
             let bob = try await http.signUp("bob@example.org", device: "bob")
             let id = try #require(await http.link(issuer.token("bob"), to: bob).json["id"]?.string)
@@ -109,7 +94,7 @@ struct IdentityCareTests {
 
     @Test func `I6 a password that nobody can enter is no way in, and the operator does not reset it`() async throws {
         let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
-        try await serving([first, second]) { server, http async throws in
+        try await site.serving([first, second]) { server, http async throws in
             let ann = try Person(await http.exchange(first.token("ann")).json)
             let placeholder = "\(ann.account)@identity.invalid"
             let error = await #expect(throws: OptimistError.self) {
@@ -131,14 +116,14 @@ struct IdentityCareTests {
 
     @Test func `I6 an unknown provider and a disabled password do not count as ways to sign in`() async throws {
         let (first, second) = (FakeIssuer(site), FakeIssuer(site, name: "second", issuer: "https://second.example.org"))
-        let ann = try await serving([first, second]) { server, http async throws in
+        let ann = try await site.serving([first, second]) { server, http async throws in
             let ann = try await http.signUp("ann@example.org")
             for token in [try first.token("ann"), try second.token("ann")] {
                 #expect(try await http.link(token, to: ann).status == 201)
             }
             return ann
         }
-        try await serving([first], change: { $0.signIn = .identity }) { server, http async throws in
+        try await site.serving([first], change: { $0.signIn = .identity }) { server, http async throws in
             let list = try await http.get("/auth/identities", token: ann.access).json
             #expect(
                 list["identities"]?.array?.map { $0["provider"] } == ["test", .null] && list["hasPassword"] == false)
@@ -152,7 +137,7 @@ struct IdentityCareTests {
 
     @Test func `I6 an account has at most 20 identities`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let ann = try Person(await http.exchange(issuer.token("ann")).json)
             for number in 2...21 {
                 let answer = try await http.link(
@@ -166,8 +151,8 @@ struct IdentityCareTests {
 
     @Test func `I7 an account without a password answers like any account to a wrong password`() async throws {
         let issuer = FakeIssuer(site, joinsByEmail: true)
-        try await serving([issuer]) { server, http async throws in
-            let ann = try Person(await http.exchange(issuer.token("ann", email("ann@example.org"))).json)
+        try await site.serving([issuer]) { server, http async throws in
+            let ann = try Person(await http.exchange(issuer.token("ann", .email("ann@example.org"))).json)
             let missing = try await http.post("/auth/sign-in", JSON.entry("nobody@example.org"))
             for password in ["correct horse", ""] {
                 let answer = try await http.post("/auth/sign-in", JSON.entry("ann@example.org", password: password))
@@ -187,7 +172,7 @@ struct IdentityCareTests {
         async throws
     {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let ann = try Person(await http.exchange(issuer.token("ann")).json)
             _ = try await http.exchange(issuer.token("bob"), device: "bob")
             func delete(_ body: JSON) async throws -> HTTPSide.Answer {
@@ -217,7 +202,7 @@ struct IdentityCareTests {
 
     @Test func `I7 the token of an identity does not delete an account that has a password`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let ann = try await http.signUp("ann@example.org")
             #expect(try await http.link(issuer.token("ann"), to: ann).status == 201)
             let token = try issuer.token("ann")
@@ -232,10 +217,10 @@ struct IdentityCareTests {
         async throws
     {
         let issuer = FakeIssuer(site)
-        let ann = try await serving([issuer]) { _, http async throws in
+        let ann = try await site.serving([issuer]) { _, http async throws in
             try Person(await http.exchange(issuer.token("ann")).json)
         }
-        try await serving([issuer], change: { $0.signIn = .password }) { _, http async throws in
+        try await site.serving([issuer], change: { $0.signIn = .password }) { _, http async throws in
             #expect(try await http.exchange(issuer.token("ann")).json["reason"] == "identities_off")
             let proof: JSON = .identity(try issuer.token("ann"))
             #expect(try await http.link(issuer.token("new"), to: ann, proof).json["reason"] == "identities_off")
@@ -252,13 +237,13 @@ struct IdentityCareTests {
         async throws
     {
         let issuer = FakeIssuer(site, joinsByEmail: true)
-        let bob = try await serving([issuer]) { _, http async throws in
+        let bob = try await site.serving([issuer]) { _, http async throws in
             let ann = try await http.signUp("ann@example.org")
             #expect(try await http.link(issuer.token("ann"), to: ann).status == 201)
             return try await http.signUp("bob@example.org", device: "bob")
         }
-        try await serving([issuer], change: { $0.signIn = .identity }) { _, http async throws in
-            let claims = email("bob@example.org")
+        try await site.serving([issuer], change: { $0.signIn = .identity }) { _, http async throws in
+            let claims: JSONObject = .email("bob@example.org")
             #expect(try await http.exchange(issuer.token("bob", claims)).json["reason"] == "account_exists")
             #expect(try await http.link(issuer.token("bob"), to: bob).json["reason"] == "passwords_off")
             let ann = try Person(await http.exchange(issuer.token("ann")).json)
@@ -271,7 +256,7 @@ struct IdentityCareTests {
         async throws
     {
         let issuer = FakeIssuer(site)
-        try await serving([issuer], change: { $0.signIn = .identity }) { server, http async throws in
+        try await site.serving([issuer], change: { $0.signIn = .identity }) { server, http async throws in
             let ann = try Person(await http.exchange(issuer.token()).json)
             let bodies: [(String, JSON)] = [
                 ("sign-up", .entry("a@example.org")), ("sign-in", .entry("a@example.org")),
@@ -319,8 +304,8 @@ struct IdentityCareTests {
 
     @Test func `I8 refusals are lines of the security log, without tokens, subjects and addresses`() async throws {
         let (issuer, book) = (FakeIssuer(site), LogBook())
-        try await serving([issuer], change: { $0.logger = book.logger }) { server, http async throws in
-            let token = try issuer.token("ann", email("ann@example.org"))
+        try await site.serving([issuer], change: { $0.logger = book.logger }) { server, http async throws in
+            let token = try issuer.token("ann", .email("ann@example.org"))
             let ann = try Person(await http.exchange(token).json)
             _ = try await http.exchange(token)
             let second = try issuer.token("ann-2")
@@ -337,7 +322,7 @@ struct IdentityCareTests {
 
     @Test func `I8 token exchanges count like sign-ins, for an address and for an identity`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer], change: { ($0.signInBurstPerAddress, $0.signInBurstPerAccount) = (8, 3) }) {
+        try await site.serving([issuer], change: { ($0.signInBurstPerAddress, $0.signInBurstPerAccount) = (8, 3) }) {
             server, http async throws in
             let token = try issuer.token()
             #expect(try await http.exchange(token).status == 200)
@@ -356,7 +341,7 @@ struct IdentityCareTests {
     @Test func `I4 a provider that fails affects new sign-ins only, and a new key is found`() async throws {
         let issuer = FakeIssuer(site)
         issuer.goDown()
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let bob = try await http.signUp("bob@example.org")
             let answer = try await http.exchange(issuer.token())
             #expect(answer.status == 503 && answer.json["reason"] == "keys_unavailable")

@@ -12,27 +12,12 @@ import Testing
 struct IdentityTests {
     private let site = Site()
 
-    private func serving<Value: Sendable>(
-        _ issuers: [FakeIssuer], change: (inout ServerConfiguration) -> Void = { _ in },
-        _ body: (OptimistServer, HTTPSide) async throws -> Value
-    ) async throws -> Value {
-        try await site.serving(
-            change: { configuration in
-                FakeIssuer.use(issuers, &configuration)
-                change(&configuration)
-            }, body)
-    }
-
-    private func email(_ address: String, isVerified: Bool = true) -> JSONObject {
-        ["email": .string(address), "email_verified": .bool(isVerified)]
-    }
-
     // MARK: - Signing in
 
     @Test func `I5 an identity makes an account, and signs in to it on a second device`() async throws {
         let issuer = FakeIssuer(site, joinsByEmail: true)
-        try await serving([issuer]) { server, http async throws in
-            let answer = try await http.exchange(issuer.token("ann", email("Ann@example.org")))
+        try await site.serving([issuer]) { server, http async throws in
+            let answer = try await http.exchange(issuer.token("ann", .email("Ann@example.org")))
             #expect(answer.status == 200 && answer.json["email"] == "Ann@example.org")
             #expect(answer.json["issued_token_type"] == "urn:ietf:params:oauth:token-type:access_token")
             let phone = try Person(answer.json)
@@ -53,7 +38,7 @@ struct IdentityTests {
 
     @Test func `I5 a sign-in with an identity ends the sessions that a sign-in with a password ends`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer], change: { $0.allowsOneDeviceOnly = true }) { server, http async throws in
+        try await site.serving([issuer], change: { $0.allowsOneDeviceOnly = true }) { server, http async throws in
             let phone = try Person(await http.exchange(issuer.token()).json)
             _ = try Person(await http.exchange(issuer.token(), device: "tablet").json)
             let answer = try await http.get("/auth/sessions", token: phone.access)
@@ -63,10 +48,10 @@ struct IdentityTests {
 
     @Test func `I5 many first sign-ins at once make one account`() async throws {
         let issuer = FakeIssuer(site, joinsByEmail: true)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let accounts = try await withThrowingTaskGroup(of: String.self) { group in
                 for number in 0..<8 {
-                    let token = try issuer.token("ann", email("ann@example.org"))
+                    let token = try issuer.token("ann", .email("ann@example.org"))
                     group.addTask { try Person(await http.exchange(token, device: "phone\(number)").json).account }
                 }
                 return try await group.reduce(into: Set<String>()) { $0.insert($1) }
@@ -77,7 +62,7 @@ struct IdentityTests {
 
     @Test func `I5 a form without its parts is refused, each with a sentence`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             for missing in ["subject_token", "subject_token_type", "device_id"] {
                 let answer = try await http.exchange(issuer.token(), [missing: ""])
                 #expect(answer.status == 400 && answer.json["error"] == "invalid_request", "\(missing)")
@@ -93,7 +78,7 @@ struct IdentityTests {
     @Test func `I5 the server's metadata names the grant, the mode and the issuers`() async throws {
         let path = "/.well-known/oauth-authorization-server"
         let grant: JSON = "urn:ietf:params:oauth:grant-type:token-exchange"
-        try await serving([FakeIssuer(site)]) { _, http async throws in
+        try await site.serving([FakeIssuer(site)]) { _, http async throws in
             let metadata = try await http.get(path).json
             #expect(metadata["optimist_sign_in"] == "both")
             #expect(metadata["grant_types_supported"]?.array?.contains(grant) == true)
@@ -112,7 +97,7 @@ struct IdentityTests {
 
     @Test func `I3 a token is good once, also with another valid signature`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             for token in [try issuer.token(), try issuer.token("ann", ["jti": .null, "more": "so that it differs"])] {
                 #expect(try await http.exchange(token).status == 200)
                 for _ in 0..<2 { #expect(try await http.exchange(token).json["reason"] == "token_used") }
@@ -123,7 +108,7 @@ struct IdentityTests {
 
     @Test func `I3 a refusal for another reason does not use a token up`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer], change: { $0.signUp = .invited }) { server, http async throws in
+        try await site.serving([issuer], change: { $0.signUp = .invited }) { server, http async throws in
             let token = try issuer.token()
             #expect(try await http.exchange(token).json["reason"] == "invitation_needed")
             #expect(try await http.exchange(token, ["invitation": "i1..AAAA"]).json["reason"] == "invalid_invitation")
@@ -137,7 +122,7 @@ struct IdentityTests {
 
     @Test func `I3 a used token is remembered until it has expired, and then forgotten`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let token = try issuer.token()
             #expect(try await http.exchange(token).status == 200)
             for (seconds, reason) in [(599.0, "token_used"), (60, "token_used"), (1, "token_expired")] {
@@ -162,7 +147,7 @@ struct IdentityTests {
 
     @Test func `I3 a token that one process has used is used for every process, and after a restart`() async throws {
         let issuer = FakeIssuer(site)
-        let token = try await serving([issuer]) { server, http async throws in
+        let token = try await site.serving([issuer]) { server, http async throws in
             let token = try issuer.token()
             #expect(try await http.exchange(token).status == 200)
             if site.database != nil {
@@ -178,7 +163,7 @@ struct IdentityTests {
             }
             return token
         }
-        try await serving([issuer]) { _, http async throws in
+        try await site.serving([issuer]) { _, http async throws in
             #expect(try await http.exchange(token).json["reason"] == "token_used")
         }
     }
@@ -187,16 +172,16 @@ struct IdentityTests {
 
     @Test func `I5 an unknown identity is refused where sign-up is closed, and a known one is not`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { _, http async throws in
+        try await site.serving([issuer]) { _, http async throws in
             #expect(try await http.exchange(issuer.token()).status == 200)
             _ = try await http.signUp("a@example.org", device: "other")
         }
-        try await serving([issuer], change: { $0.signUp = .closed }) { _, http async throws in
+        try await site.serving([issuer], change: { $0.signUp = .closed }) { _, http async throws in
             #expect(try await http.exchange(issuer.token()).status == 200)
             let answer = try await http.exchange(issuer.token("bob"))
             #expect(answer.status == 403 && answer.json["reason"] == "sign_up_closed")
             // Also for an address that has an account, so that the provider's users cannot look for accounts.
-            let known = try await http.exchange(issuer.token("bob", email("a@example.org", isVerified: false)))
+            let known = try await http.exchange(issuer.token("bob", .email("a@example.org", isVerified: false)))
             #expect(known.json["reason"] == "sign_up_closed")
         }
     }
@@ -219,12 +204,12 @@ struct IdentityTests {
         let first = FakeIssuer(site, joinsByEmail: true)
         let second = FakeIssuer(
             site, name: "second", issuer: "https://second.example.org", joinsByEmail: joining.isAllowed)
-        try await serving([first, second]) { server, http async throws in
+        try await site.serving([first, second]) { server, http async throws in
             let owner =
                 joining.hasPassword
                 ? try await http.signUp("ann@example.org")
-                : try Person(await http.exchange(first.token("ann", email("ann@example.org"))).json)
-            let claims = email("ANN@example.org", isVerified: joining.isVerified)
+                : try Person(await http.exchange(first.token("ann", .email("ann@example.org"))).json)
+            let claims: JSONObject = .email("ANN@example.org", isVerified: joining.isVerified)
             let answer = try await http.exchange(second.token("ann-2", claims), device: "tablet")
             if joining.joins {
                 #expect(try Person(answer.json).account == owner.account)
@@ -242,29 +227,29 @@ struct IdentityTests {
     {
         let careless = FakeIssuer(site, name: "careless", issuer: "https://careless.example.org")
         let trusted = FakeIssuer(site, joinsByEmail: true)
-        try await serving([careless, trusted]) { server, http async throws in
-            let claimed = try await http.exchange(careless.token("mallory", email("ann@example.org")))
+        try await site.serving([careless, trusted]) { server, http async throws in
+            let claimed = try await http.exchange(careless.token("mallory", .email("ann@example.org")))
             #expect(claimed.status == 200 && claimed.json["email"] == .null)
-            let ann = try await http.exchange(trusted.token("ann", email("ann@example.org")), device: "tablet")
+            let ann = try await http.exchange(trusted.token("ann", .email("ann@example.org")), device: "tablet")
             #expect(ann.json["email"] == "ann@example.org")
             #expect(try Person(ann.json).account != Person(claimed.json).account)
-            let late = try await http.exchange(careless.token("eve", email("ann@example.org")))
+            let late = try await http.exchange(careless.token("eve", .email("ann@example.org")))
             #expect(late.json["reason"] == "account_exists")
         }
     }
 
     @Test func `I5 an address that the provider does not vouch for stays free for its owner`() async throws {
         let issuer = FakeIssuer(site)
-        try await serving([issuer]) { server, http async throws in
+        try await site.serving([issuer]) { server, http async throws in
             let mallory = try Person(
-                await http.exchange(issuer.token("mallory", email("ann@example.org", isVerified: false))).json)
+                await http.exchange(issuer.token("mallory", .email("ann@example.org", isVerified: false))).json)
             let ann = try await http.signUp("ann@example.org", device: "tablet")
             #expect(mallory.account != ann.account)
             // No person has the placeholder, so nobody signs up with it or has its password reset.
             let placeholder = "\(mallory.account)@identity.invalid"
             let answer = try await http.post("/auth/sign-up", JSON.entry(placeholder))
             #expect(answer.json["reason"] == "invalid_email")
-            let claimed = try await http.exchange(issuer.token("eve", email(placeholder)))
+            let claimed = try await http.exchange(issuer.token("eve", .email(placeholder)))
             #expect(try Person(claimed.json).account != mallory.account)
         }
     }
