@@ -4,8 +4,8 @@ import GRDB
 @_spi(Internals) import OptimistWire
 
 extension Store {
-    /// Begins again with a space that a restored remote does not know (L3, P12). Does nothing if the device knows of
-    /// nothing that the remote had.
+    /// Begins again with a space that a restored remote does not know (L3, P12). Does nothing if the device does not
+    /// count on anything that the remote had of the space.
     ///
     /// The person's member row and the rows that the person may write are sent again. The founder's member row founds
     /// the space, and the row of a person who joined has the ticket of that time. Other persons come back by

@@ -64,10 +64,10 @@ extension Store {
 
     /// Joins a space by a link. The server admits the person when the device is online.
     ///
-    /// A second call with the same link only names the space if it does not have a name. The server ignores the link of a person who is a member. So a
-    /// person who was removed can join again with a later link, even if this device has not heard of the removal yet.
-    /// If the server refuses the link, it becomes a ``Rejection``. A link that the server does not know may still be on
-    /// its way from the device that made it, so the device tries for a day.
+    /// A second call with the same link changes at most the space's name, if it does not have one. The server ignores
+    /// the link of a person who is a member. So a person who was removed can join again with a later link, even if this
+    /// device has not heard of the removal yet. If the server refuses the link, it becomes a ``Rejection``. A link that
+    /// the server does not know may still be on its way from the device that made it, so the device tries for a day.
     ///
     /// - Parameters:
     ///   - link: The link that the person opened.

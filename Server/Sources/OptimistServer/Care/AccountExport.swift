@@ -6,8 +6,8 @@ import OptimistCore
 @_spi(Internals) package import OptimistServing
 @_spi(Internals) package import OptimistWire
 
-/// Writes an account as lines of JSON: the account, its identities, its sessions, its memberships, the events of spaces about it, its
-/// rows, and a last line with their counts. If the last line is missing, the export was cut short. The export includes
+/// Writes an account as lines of JSON: the account, its identities, its sessions, its memberships, the events of spaces
+/// about it, its rows, and a last line with their counts. If the last line is missing, the export was cut short. The export includes
 /// tombstones, but no password hashes or token secrets.
 package struct AccountExport {
     package enum Subject: Hashable, Sendable {

@@ -29,7 +29,7 @@ public struct IdentityProvider: Hashable, Sendable {
         /// The token has the SHA-256 of the app's nonce, in hexadecimal digits. Otherwise as ``plain``.
         case sha256
         /// As ``plain``, but a token with a nonce is accepted from an app that does not know it, because some libraries
-        /// make one of their own.
+        /// add a nonce themselves.
         case plainIfGiven = "plain-if-given"
     }
 
@@ -139,7 +139,7 @@ extension IdentityProvider {
     /// > Source: OpenID Connect Discovery 1.0 §4.
     var discovery: URL? { URL(string: issuer.trimmingSuffix("/") + "/.well-known/openid-configuration") }
 
-    /// Whether nobody between the server and the address can change the answer: by HTTPS, or on this machine.
+    /// Whether an answer from the address cannot be changed on its way: HTTPS, or this machine.
     static func isPrivate(_ url: URL) -> Bool {
         guard let host = url.host(), !host.isEmpty else { return false }
         return url.scheme == "https" || url.scheme == "http" && ServerConfiguration.isLoopback(host)

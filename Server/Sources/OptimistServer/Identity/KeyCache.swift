@@ -3,8 +3,8 @@
 /// Decides when a provider's keys are fetched, and which key checks a token.
 ///
 /// If the provider is down, its last keys stay in use for a week, and after the first failure no sign-in with a known key
-/// waits for the provider. An unknown key id causes a fetch at most once a
-/// minute, so that invented ids cost the provider little.
+/// waits for the provider. An unknown key id causes a fetch at most once a minute, so that invented ids cost the provider
+/// little.
 struct KeyCache: Sendable {
     enum Advice {
         case check(with: VerificationKey)

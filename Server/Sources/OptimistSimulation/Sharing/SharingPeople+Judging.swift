@@ -25,8 +25,8 @@ extension SharingPeople {
         }
     }
 
-    /// The spaces that the person uses, and those that another device of the person has left: this device removes their
-    /// rows when it hears why the access ended (P8).
+    /// The spaces whose rows the device may show. They include spaces that another device of the person has left, because
+    /// this device removes the rows when it hears why the access ended (P8).
     private static let usedSpaces = """
         SELECT lower(hex(id)) FROM optimist_space
         UNION SELECT lower(hex(space)) FROM optimist_scope WHERE space IS NOT NULL
