@@ -33,6 +33,8 @@ struct JudgeFilesTests {
         try DatabaseQueue(path: world.data.disk.mount().url(ServerOnDisk.file).path).write { db in
             try db.execute(
                 sql: """
+                    INSERT INTO optimist_accounts (account_id, password, created_at, seq) VALUES ('account', '', '', 1)
+                        ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq;
                     INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content)
                     VALUES ('account', 'list', '01000000-0000-4000-8000-000000000001', 1, 1, 0, 1, '{}')
                     """)
