@@ -103,23 +103,13 @@ struct ParkedRows {
         return try Bool.fetchOne(held, arguments: [ref.table, ref.id, scope]) ?? false
     }
 
-    /// Takes the claims to rows that are no longer in another scope: the latest claim to each row, if it is alive.
-    func takeReleased() throws -> [ReceivedRow] {
-        let claims = try fetch(
+    /// The claims on ids, except those of rows that have another version parked for another reason in another scope.
+    func claims() throws -> [ReceivedRow] {
+        try fetch(
             """
-            \(Self.isClaim) AND NOT EXISTS (SELECT 1 FROM optimist_remote r LEFT JOIN optimist_edit e \
-            ON e.tbl = r.tbl AND e.id = r.id WHERE r.tbl = optimist_parked.tbl AND r.id = optimist_parked.id \
-            AND r.scope <> optimist_parked.scope AND (r.generation | coalesce(e.generation, 0)) & 1) \
-            AND NOT EXISTS (SELECT 1 FROM optimist_parked o WHERE o.tbl = optimist_parked.tbl \
+            \(Self.isClaim) AND NOT EXISTS (SELECT 1 FROM optimist_parked o WHERE o.tbl = optimist_parked.tbl \
             AND o.id = optimist_parked.id AND o.scope <> optimist_parked.scope AND NOT o.\(Self.isClaim))
             """)
-        var latest: [RowRef: ReceivedRow] = [:]
-        for claim in claims where claim.content.version.life > latest[claim.ref]?.content.version.life ?? 0 {
-            latest[claim.ref] = claim
-        }
-        let released = claims.filter { latest[$0.ref]?.scope == $0.scope }
-        for claim in released { try remove(claim.ref, in: claim.scope) }
-        return released.filter(\.isAlive)
     }
 
     /// The rows to retry: rows without a missing parent, by server transaction, then rows whose parent has arrived, and

@@ -91,11 +91,28 @@ struct PageApplication {
         }
     }
 
-    /// Applies the versions of rows in other scopes, once the rows are no longer where they were.
+    /// Applies the claims on rows that are no longer where they were. A row may go on from there to the next claim.
     func releaseClaims() throws {
-        let claims = Dictionary(grouping: try ParkedRows(db).takeReleased(), by: \.scope)
-        for (scope, rows) in claims.sorted(by: { $0.key < $1.key }) {
-            try PageApplication(layouts, db, at: milliseconds, PageContext(scope: scope, hasMore: true)).apply(rows)
+        while case let claims = Dictionary(grouping: try takeClaims(), by: \.scope), !claims.isEmpty {
+            for (scope, rows) in claims.sorted(by: { $0.key < $1.key }) {
+                try PageApplication(layouts, db, at: milliseconds, PageContext(scope: scope, hasMore: true)).apply(rows)
+            }
+        }
+    }
+
+    /// Removes the claims that are to be applied next, and those that their rows have passed.
+    ///
+    /// - Returns: The claims to apply, at most one of each row.
+    private func takeClaims() throws -> [ReceivedRow] {
+        let parked = ParkedRows(db)
+        let claims = try parked.claims()
+        if claims.isEmpty { return [] }
+        let entries = try RowEntryTable(db)
+        return try Dictionary(grouping: claims, by: \.ref).flatMap { ref, claims in
+            var place = RowPlace(of: try entries.entry(ref) ?? RowEntry(ref: ref), claimedBy: claims)
+            let next = place.takeClaim()
+            for claim in claims where place.claims[Int(claim.scope)] == nil { try parked.remove(ref, in: claim.scope) }
+            return claims.filter { Int($0.scope) == next }
         }
     }
 

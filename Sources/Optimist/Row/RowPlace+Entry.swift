@@ -1,17 +1,21 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 extension RowPlace {
-    /// The place of an entry's row. The claims on the row are parked.
-    init(of entry: RowEntry) {
+    /// The place of an entry's row.
+    ///
+    /// - Parameter claims: The row's parked claims, if they are part of the decision.
+    init(of entry: RowEntry, claimedBy claims: [ReceivedRow] = []) {
         let remote = entry.remote
+        let claims = Dictionary(claims.map { (Int($0.scope), Version($0.content)) }) { $1 }
         if remote.generation == 0, remote.scope == Scope.personal, !entry.isRestored {
-            self.init()
+            self.init(claims: claims)
         } else {
             let generation = entry.isRestored ? entry.generation : remote.generation
             // A row that the user has begun again has its place, whether or not it was sent.
             self.init(
                 space: Int(remote.scope), version: Version(generation: generation, firstLife: 1, seq: remote.seq),
-                isNoted: entry.isAlive && generation % 2 == 0, isLost: entry.isRestored)
+                isNoted: entry.isAlive && generation % 2 == 0, isLost: entry.isRestored,
+                claims: claims)
         }
     }
 }

@@ -126,14 +126,21 @@ extension RowPlace {
     /// - Returns: The step, and the parked version that is the row now.
     private mutating func become(_ version: Version, in space: Int?, _ step: Step) -> Outcome {
         (self.space, self.version, isNoted, isLost) = (space, version, false, false)
+        return Outcome(step: step, unparked: takeClaim())
+    }
+
+    /// Takes the claim that the shell applies next, and drops those that the row has passed.
+    ///
+    /// - Returns: The space of the parked version.
+    mutating func takeClaim() -> Int? {
         let next = nextClaim
         claims = claims.filter { $0.key != next && $0.key != space && isClaim($0.value) }
-        return Outcome(step: step, unparked: next)
+        return next
     }
 
     /// The parked version in the row's space or, after the row's end, the latest living version.
     private var nextClaim: Int? {
-        if isAlive { return space.flatMap { claims[$0]?.generation ?? 0 >= generation ? $0 : nil } }
+        if isAlive || isNoted { return space.flatMap { claims[$0]?.generation ?? 0 >= generation ? $0 : nil } }
         let living = claims.filter { isClaim($0.value) }
         return living.max { ($0.value.generation, $1.key) < ($1.value.generation, $0.key) }?.key
     }

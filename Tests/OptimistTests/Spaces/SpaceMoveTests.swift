@@ -188,6 +188,57 @@ struct SpaceMoveTests {
         #expect(next.push.rows.first?.change.updated?.generation == 3)
     }
 
+    @Test(arguments: [
+        ["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"], ["b", "c", "a"], ["c", "a", "b"], ["c", "b", "a"],
+    ])
+    func `P4 a list that moved twice arrives, in whatever order the spaces report it`(order: [String]) async throws {
+        let c = UUID()
+        try await begin(in: a)
+        try await store.join(c, as: .writer)
+        for name in order {
+            switch name {
+            case "a": try await receiveEnd(in: a, movedTo: b, generation: 3)
+            case "b": try await receiveEnd(in: b, movedTo: c, generation: 5)
+            default: try await receiveList(in: c, generation: 5)
+            }
+        }
+        #expect(try await entry(list.id)?.remote.scope == scope(of: c))
+        #expect(try await store.read { try ShoppingList.fetchAll($0).map(\.space) } == [c])
+        #expect(try await store.parkedRows().isEmpty)
+    }
+
+    @Test func `P4 a list that came back forgets where it was meanwhile`() async throws {
+        try await begin(in: a)
+        try await receiveEnd(in: b, movedTo: a, generation: 5)
+        #expect(try await store.parkedRows().count == 1)
+        try await receiveList(in: a, generation: 5)
+        #expect(try await entry(list.id)?.remote.scope == scope(of: a))
+        #expect(try await store.parkedRows().isEmpty)
+    }
+
+    private func receiveEnd(in space: UUID, movedTo destination: UUID, generation: Int) async throws {
+        var end = Tombstone(generation: generation - 1, clock: nil, seq: 9)
+        let account = try #require(SpaceAccount.id(ofSpace: destination.wire))
+        end.movedTo = RowDestination(account: account, generation: generation, clock: nil)
+        try await receive(.deleted(end), in: space)
+    }
+
+    private func receiveList(in space: UUID, generation: Int) async throws {
+        let clock = WriteClock(stamp: .zero, device: "other")
+        let values: JSONObject = ["title": .string(list.title), "space": .string(space.wire)]
+        try await receive(
+            .row(RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: 9, values: values)),
+            in: space)
+    }
+
+    private func receive(_ content: RemotePage.Row.Content, in space: UUID) async throws {
+        let row = RemotePage.Row(table: "list", id: list.id.wire, content: content)
+        try await store.apply { db in
+            let number = try #require(try Scope.number(ofSpace: space.wire, in: db))
+            _ = try store.receive([row], PageContext(scope: number), in: db)
+        }
+    }
+
     @Test(arguments: [true, false])
     func `P6 a row that has moved is judged by its present space, before the next page`(mayWrite: Bool) async throws {
         let (memberOfA, c) = (UUID(), UUID())
