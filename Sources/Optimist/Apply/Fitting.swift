@@ -7,7 +7,7 @@ import OptimistWire
 ///
 /// The server has decided the final state of each row, so their order does not matter. First, all rows are put into the
 /// tables, and then the foreign keys are checked. If a parent is missing, this is undone and repeated without the rows
-/// below that parent. If all rows fit, the deletions follow.
+/// below that parent. If all rows fit, the deletions follow. Rows that only go on to another scope precede all others.
 ///
 /// The remaining rows are tried cycle by cycle, each cycle after the rows that it needs: its parents, the holders of
 /// its unique values and, for a deletion, the rows that refer to it. So an obstacle stops only its own cycle, and a
@@ -57,7 +57,7 @@ struct Fitting: RowWork {
         if next.isEmpty { return }
         hasParked = try !parked.isEmpty
         try db.deferringForeignKeys {
-            next = try fitTogether(next)
+            next = try fitTogether(followMoves(next))
             while try !next.isEmpty && fitCycles(among: next) { next = try ready() }
         }
     }
@@ -72,6 +72,13 @@ struct Fitting: RowWork {
         return ready.filter { door.tables[$0.ref.table] != nil }.map { row in
             received[row.ref].flatMap { $0.scope == row.scope ? $0 : nil } ?? row
         }
+    }
+
+    /// Lets rows go on to their next scopes first, because rows of this page may be below them there.
+    ///
+    /// - Returns: The other rows.
+    private mutating func followMoves(_ some: [ReceivedRow]) throws -> [ReceivedRow] {
+        try some.filter { row in try !rows.goesOn(row) || !fit(cycle: [row]) }
     }
 
     // MARK: - Together

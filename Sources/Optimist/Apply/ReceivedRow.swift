@@ -38,6 +38,8 @@ struct ReceivedRow: Sendable {
 
     var isAlive: Bool { content.isAlive }
 
+    var hasMoved: Bool { if case .deleted(let tombstone) = content { tombstone.movedTo != nil } else { false } }
+
     var isMissing: Bool { if case .deleted(let tombstone) = content { tombstone.isMissing } else { false } }
 
     /// Whether the row is complete. False for the columns of an answer, and for a value that was kept until a migration

@@ -183,6 +183,12 @@ struct RowApplication: RowWork {
         }
     }
 
+    /// Whether the row leaves its scope for another one of this person. Only its entry changes then.
+    func goesOn(_ row: ReceivedRow) throws -> Bool {
+        guard row.hasMoved, let entry = try door.entries.entry(row.ref) else { return false }
+        return try destination(of: row, from: entry) != nil
+    }
+
     /// Where a row goes on that leaves its scope. Nil if it does not leave, or leaves for an account that the person does
     /// not use.
     private func destination(of row: ReceivedRow, from entry: RowEntry) throws -> MoveDestination? {

@@ -216,11 +216,36 @@ struct SpaceMoveTests {
         #expect(try await store.parkedRows().isEmpty)
     }
 
-    private func receiveEnd(in space: UUID, movedTo destination: UUID, generation: Int) async throws {
+    @Test func `P4 a list moves away although a new item, whose answer got lost, is below it there`() async throws {
+        try await begin(in: a)
+        let bread = ShoppingItem(listID: list.id, title: "Bread")
+        try await store.write { try bread.insert($0) }
+        let items = [milk, eggs, bread]
+        try await receiveList(in: b, generation: 3)
+        for item in items {
+            try await receiveItem(item, in: b, generation: item.id == bread.id ? 1 : 3)
+        }
+        #expect(try await store.parkedRows().count == 4)
+        try await receiveEnd(in: a, movedTo: b, generation: 3)
+        for item in [milk, eggs] { try await receiveEnd(of: item.id, in: a, movedTo: b, generation: 3) }
+        #expect(try await store.parkedRows().isEmpty)
+        for id in [list.id] + items.map(\.id) { #expect(try await entry(id)?.remote.scope == scope(of: b)) }
+    }
+
+    private func receiveItem(_ item: ShoppingItem, in space: UUID, generation: Int) async throws {
+        let clock = WriteClock(stamp: .zero, device: "other")
+        let values: JSONObject = ["title": .string(item.title), "listID": .string(list.id.wire), "aisleID": .null]
+        let patch = RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: 9, values: values)
+        try await receive(.row(patch), of: item.id, in: space)
+    }
+
+    private func receiveEnd(
+        of id: UUID? = nil, in space: UUID, movedTo destination: UUID, generation: Int
+    ) async throws {
         var end = Tombstone(generation: generation - 1, clock: nil, seq: 9)
         let account = try #require(SpaceAccount.id(ofSpace: destination.wire))
         end.movedTo = RowDestination(account: account, generation: generation, clock: nil)
-        try await receive(.deleted(end), in: space)
+        try await receive(.deleted(end), of: id, in: space)
     }
 
     private func receiveList(in space: UUID, generation: Int) async throws {
@@ -231,8 +256,9 @@ struct SpaceMoveTests {
             in: space)
     }
 
-    private func receive(_ content: RemotePage.Row.Content, in space: UUID) async throws {
-        let row = RemotePage.Row(table: "list", id: list.id.wire, content: content)
+    private func receive(_ content: RemotePage.Row.Content, of item: UUID? = nil, in space: UUID) async throws {
+        let row = RemotePage.Row(
+            table: item == nil ? "list" : "item", id: (item ?? list.id).wire, content: content)
         try await store.apply { db in
             let number = try #require(try Scope.number(ofSpace: space.wire, in: db))
             _ = try store.receive([row], PageContext(scope: number), in: db)

@@ -82,7 +82,9 @@ extension SharingPeople {
             guard let space = account.space else { continue }
             let shown = try String.fetchAll(
                 db,
-                sql: "SELECT role FROM optimist_member WHERE lower(hex(space)) = ? ORDER BY role", arguments: [space])
+                sql: """
+                    SELECT coalesce(role, 'unknown') FROM optimist_member WHERE lower(hex(space)) = ? ORDER BY 1
+                    """, arguments: [space])
             let present = account.roles.values.sorted()
             if shown != present {
                 differences.append("the members of \(account.id) are \(shown), at the server \(present)")

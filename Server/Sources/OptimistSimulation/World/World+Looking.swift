@@ -78,11 +78,23 @@ extension World {
                 try read(device) { db in
                     for table in Self.troubles {
                         for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
-                            log("\(device.name) has in \(table): \(row)")
+                            let values = row.map { name, value in "\(name): \(Self.readable(value))" }
+                            log("\(device.name) has in \(table): \(values.joined(separator: ", "))")
                         }
                     }
                 }
             } catch { log("\(device.name) cannot be read: \(error)") }
+        }
+    }
+
+    /// A value as text, with ids in their wire form.
+    private static func readable(_ value: DatabaseValue) -> String {
+        switch value.storage {
+        case .blob(let bytes): Rows.hex(bytes)
+        case .string(let text): text
+        case .int64(let number): String(number)
+        case .double(let number): String(number)
+        case .null: "NULL"
         }
     }
 }
