@@ -141,6 +141,25 @@ struct SpacesTests {
         #expect(own == (role == .owner ? [ServedSpace.bobRow: "lastOwner"] : [ServedSpace.bobRow: "roleForbids"]))
     }
 
+    @Test(arguments: Kind.allCases, [Role.writer, .reader])
+    func `P7 a person who leaves and joins again in one push keeps the role`(kind: Kind, role: Role) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        try await server.admit("bob", role)
+        let second = RowKey.id(0xB2)
+        let change: JSONObject = [
+            "destroy": [.string(ServedSpace.bobRow)], "create": [second: server.member("owner", name: "Bob")],
+        ]
+        let answers = try await server.send(
+            [server.call("\(server.types.member)/set", change)], as: "bob", push: 1)
+        #expect(try server.refusals(answers[0]) == [:])
+        #expect(try await server.memberships() == ["ann": .owner, "bob": role])
+        let row = try await server.store.read(account: ServedSpace.account, as: .operator) {
+            try $0.rows(type: server.types.member, ids: [second])
+        }
+        #expect(row[second]?.row.cells["role"]?.value == .string(role.rawValue))
+    }
+
     @Test(arguments: Kind.allCases)
     func `P6 a row that the role forbids is refused with the server's row, and its group once`(
         kind: Kind

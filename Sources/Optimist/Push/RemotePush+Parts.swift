@@ -28,6 +28,14 @@ extension RemotePush.Verdict {
         }
     }
 
+    /// Whether the server has the row or its tombstone, as of a transaction.
+    var isStored: Bool {
+        switch self {
+        case .accepted, .merged, .mergedInto, .gone: true
+        case .rejected, .retry, .lifeUnknown, .blocked, .leaves, .groupFailed: false
+        }
+    }
+
     var isGone: Bool { if case .gone = self { true } else { false } }
 
     var isBlocked: Bool { if case .blocked = self { true } else { false } }

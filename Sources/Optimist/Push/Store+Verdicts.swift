@@ -19,7 +19,8 @@ extension Store {
         return try await apply { db in
             guard try Meta.int(.inFlight, in: db) == batch.push.number else { return false }
             if let epoch {
-                for scope in Set(batch.sent.map(\.scope)).sorted() {
+                let stored = zip(batch.sent, verdicts).filter { $1.isStored }
+                for scope in Set(stored.map(\.0.scope)).sorted() {
                     try Scope.update(scope, in: db) { $0.note(epoch: epoch) }
                 }
             }

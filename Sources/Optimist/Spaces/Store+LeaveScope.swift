@@ -24,12 +24,14 @@ extension Store {
         }
     }
 
-    /// Whether the user has left the space on this device.
+    /// Whether the person has left the space: on this device, which deleted the member row, or on another one, which
+    /// deleted the person's row of the space.
     func hasLeft(_ scope: Int64) async throws -> Bool {
         try await read { db in
             let sql = """
                 SELECT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.number = ? AND o.member IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member))
+                AND NOT EXISTS (SELECT 1 FROM optimist_member m JOIN optimist_space s ON s.id = o.space
+                WHERE m.id = o.member))
                 """
             return try Bool.fetchOne(db, sql: sql, arguments: [scope]) ?? false
         }

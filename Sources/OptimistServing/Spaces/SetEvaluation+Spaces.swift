@@ -65,11 +65,13 @@ extension SetEvaluation {
 
     // MARK: - One row for each member
 
-    /// Merges a person's second member row into the first.
+    /// Merges a person's second member row into the first. A person who leaves and joins again in one push keeps the
+    /// role.
     func mergeOwnMembers(in place: Int, _ consequences: inout Consequences) throws {
         guard rules.areNeeded, let person = context.person else { return }
         let type = context.spaceTypes.member
-        var first = books[place].snapshot.access.membership.map { RowKey(type, $0.memberID) }
+        let membership = books[place].snapshot.access.membership
+        var first = membership.map { RowKey(type, $0.memberID) }
         for key in consequences.rows.order where key.type == type && key != first {
             guard let working = consequences.rows.rows[key], working.row.isAlive, working.memory.person == person
             else { continue }
@@ -77,6 +79,8 @@ extension SetEvaluation {
                 try consequences.merge(key, into: first, working.cause)
             } else {
                 first = key
+                guard let role = membership?.role else { continue }
+                try consequences.put(.string(role.rawValue), key, SpaceTypes.role, working.cause)
             }
         }
     }
