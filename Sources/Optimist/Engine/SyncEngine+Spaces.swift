@@ -25,18 +25,18 @@ extension SyncEngine {
         return .page(hasMore: false, lacksSpaces: plan.isTroubled)
     }
 
-    /// Asks which of the complete spaces have changed.
+    /// Asks which spaces have changed, and which ones the remote does not have.
     private func beginSpaces(_ account: RemoteAccount) async throws -> SpacePlan {
         try await store.leaveUnsentSpaces()
         try await store.followSpaces()
         let spaces = served(try await store.spaces(), account)
         let cursors = Dictionary(
-            spaces.compactMap { space in space.cursor.map { (space.id, $0) } }, uniquingKeysWith: { $1 })
+            spaces.compactMap { space in space.reached.map { (space.id, $0) } }, uniquingKeysWith: { $1 })
         if cursors.isEmpty { return SpacePlan(spaces, changed: []) }
         let answer = try await remote.changedSpaces(since: cursors)
         var present: [SpacePlan.Space] = []
         for space in spaces {
-            if let end = answer.end(of: space.id, at: space.cursor) {
+            if let end = answer.end(of: space.id, at: space.reached) {
                 try await leave(space.scope, space.id, end)
             } else if answer.missing.contains(space.id) {
                 try await meetLoss(of: space.scope, space.id)

@@ -23,6 +23,9 @@ struct SpacePlan: Equatable, Sendable {
             let isComplete = tableProgress.allSatisfy { $0.isComplete && $0.cursor == cursor }
             return isComplete && (isAsking || !tableProgress.contains(where: \.awaitsSettling)) ? cursor : nil
         }
+
+        /// The cursor with which to ask whether the remote still has the space. Nil if nothing of it was received.
+        var reached: String? { cursor ?? tableProgress.lazy.compactMap(\.cursor).first }
     }
 
     /// A request for the next page of a space.

@@ -77,10 +77,19 @@ extension Scope {
         AND (EXISTS (SELECT 1 FROM optimist_remote r
         WHERE r.tbl = \(SpaceTables.spaces) AND r.id = o.space AND r.generation > 0)
         OR EXISTS (SELECT 1 FROM optimist_progress p WHERE p.scope = o.number))
-        AND NOT EXISTS (SELECT 1 FROM optimist_edit e LEFT JOIN optimist_remote m ON m.tbl = e.tbl AND m.id = e.id
-        WHERE e.tbl = \(SpaceTables.members) AND e.id = o.member
-        AND coalesce(m.generation, 0) = 0)
+        AND NOT \(isEntering)
         """
+
+    /// Whether the server has yet to admit the person. Until then, the device does not ask for the space.
+    private static let isEntering = """
+        EXISTS (SELECT 1 FROM optimist_edit e LEFT JOIN optimist_remote m ON m.tbl = e.tbl AND m.id = e.id
+        WHERE e.tbl = \(SpaceTables.members) AND e.id = o.member AND coalesce(m.generation, 0) = 0)
+        """
+
+    static func isEntering(_ number: Int64, in db: Database) throws -> Bool {
+        let sql = "SELECT EXISTS (SELECT 1 FROM optimist_scope o WHERE o.number = ? AND \(isEntering))"
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [number]) ?? false
+    }
 
     /// Whether all spaces were received once. Each status asks, so this takes one statement.
     static func haveArrived(_ tables: [String], in db: Database) throws -> Bool {

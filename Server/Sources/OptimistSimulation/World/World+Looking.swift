@@ -53,7 +53,7 @@ extension World {
     /// The engine's tables that are empty on a device without trouble, and its scopes.
     private static let troubles = [
         "optimist_state WHERE state <> 'synced'", "optimist_rejection", "optimist_edit", "optimist_parked",
-        "optimist_unseen",
+        "optimist_unseen", "optimist_progress WHERE scope <> 0",
         "optimist_scope",
     ]
 
