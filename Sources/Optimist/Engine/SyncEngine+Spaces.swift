@@ -44,6 +44,7 @@ extension SyncEngine {
                 present.append(space)
             }
         }
+        try await store.finishDepartures()
         return SpacePlan(present, changed: answer.changed)
     }
 

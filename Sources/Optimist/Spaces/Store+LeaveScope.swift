@@ -79,6 +79,40 @@ extension Store {
         }
     }
 
+    /// Leaves the spaces that the person left on another device, if a restored server has forgotten that: it has the
+    /// member row again, but the person's row of the space was deleted again. The last owner of other members cannot
+    /// leave, so that space comes back.
+    func finishDepartures() async throws {
+        let left = try await read { try Int64.fetchAll($0.cachedStatement(sql: Self.leftElsewhere)) }
+        if left.isEmpty { return }
+        try await apply { db in
+            self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
+            for number in left {
+                try db.execute(
+                    sql: """
+                        DELETE FROM optimist_member WHERE id = (SELECT member FROM optimist_scope WHERE number = ?1)
+                        AND (coalesce(role, '') <> 'owner' OR EXISTS (SELECT 1 FROM optimist_member m
+                        WHERE m.space = optimist_member.space AND m.id <> optimist_member.id AND m.role = 'owner')
+                        OR NOT EXISTS (SELECT 1 FROM optimist_member m
+                        WHERE m.space = optimist_member.space AND m.id <> optimist_member.id))
+                        """, arguments: [number])
+                if db.changesCount > 0 { continue }
+                try db.execute(
+                    sql: "INSERT INTO optimist_space(id) SELECT space FROM optimist_scope WHERE number = ?",
+                    arguments: [number])
+            }
+        }
+        writes.send()
+    }
+
+    /// The scopes whose member row is here, although the server has deleted the person's row of the space.
+    private static let leftElsewhere = """
+        SELECT number FROM optimist_scope o JOIN optimist_member m ON m.id = o.member
+        JOIN optimist_remote r ON r.id = o.space AND r.tbl = \(SpaceTables.spaces)
+        WHERE r.generation > 0 AND r.generation & 1 = 0
+        AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
+        """
+
     /// The scopes whose member row is neither here nor on its way, and which the server never had.
     private static let notEntered = """
         SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL

@@ -32,6 +32,21 @@ extension SharingTests {
         #expect(try await pending(bob) == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `P12 a space that another device left is left again after a restore`(isLastOwner: Bool) async throws {
+        let home = try await share("Home")
+        _ = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        let (person, device) = isLastOwner ? ("ann", ann) : ("bob", bob)
+        try await server.delete("optimist_space", home, as: person)
+        try await sync(device, device, device)
+        let members = try server.members(of: home).filter { $0.end == nil }.map(\.person)
+        #expect(Set(members) == (isLastOwner ? ["ann", "bob"] : ["ann"]))
+        #expect(try await device.lists() == (isLastOwner ? ["Groceries"] : []))
+        #expect(try await device.store.read { try Space.fetchCount($0) } == (isLastOwner ? 1 : 0))
+        #expect(try await pending(device) == 0)
+    }
+
     @Test func `L3 a file from a backup is recognised by a push that only a space has seen`() async throws {
         let home = try await share("Home")
         let row = RemotePush.Row(
