@@ -45,8 +45,6 @@ struct MoveEvaluationTests {
             thenA: "end 4 since 1, B 5 at 15", thenB: "life 5 since 1: A"),
         // Another row with the same id.
         Case(a: "life 1: A", b: "life 1: D", sent: .copy(), verdict: "idTaken"),
-        Case(a: "life 1: A", b: "life 3: D", sent: .copy(), verdict: "idTaken"),
-        Case(a: "life 5 since 3: A", b: "life 1: D", sent: .copy(life: 5), verdict: "idTaken"),
         // The same row, after a restored server has lost its move.
         Case(
             a: "life 1: A", b: "life 3 since 1: D", sent: .copy(), verdict: "life 3 since 1",
@@ -54,6 +52,13 @@ struct MoveEvaluationTests {
         Case(
             a: "life 3 since 1: A", b: "life 1: D", sent: .copy(life: 3), verdict: "life 5 since 1",
             thenA: "end 4 since 1, B 5 at 50", thenB: "life 5 since 1: D"),
+        // The same row, sent again by a device that did not know the first life.
+        Case(
+            a: "life 1: A", b: "life 3: D", sent: .copy(), verdict: "life 3 since 1",
+            thenA: "end 2 since 1, B 3 at 50", thenB: "life 3 since 1: D"),
+        Case(
+            a: "life 5 since 3: A", b: "life 1: D", sent: .copy(life: 5), verdict: "life 7 since 1",
+            thenA: "end 6 since 3, B 7 at 50", thenB: "life 7 since 1: D"),
         // The row is no longer there.
         Case(a: "end 2 since 1, C 3 at 5", sent: .copy(), verdict: "gone: end 2 since 1, C 3 at 5"),
         Case(a: "end 4 since 3, C 5 at 5", sent: .copy(), verdict: "gone: end 4 since 3, C 5 at 5"),

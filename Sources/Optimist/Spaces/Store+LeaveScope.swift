@@ -255,6 +255,7 @@ private struct SpacePurge {
     // MARK: - Unsent edits
 
     /// The unsent rows of the space, and the rows of other scopes that the user has moved below a row of the space.
+    /// A new row that was sent elsewhere before the user moved it counts as a row of the space.
     private func unsentRows(without kept: RowRef?) throws -> (inside: [RowEntry], moved: [RowEntry]) {
         var rows: (inside: [RowEntry], moved: [RowEntry]) = ([], [])
         for ref in try RowEntryTable.unsent(db) where layouts.contains(where: { $0.number == ref.table }) {
@@ -262,7 +263,8 @@ private struct SpacePurge {
             if try isInside(ref) {
                 rows.inside.append(entry)
             } else if try isMoved(entry) {
-                rows.moved.append(entry)
+                // A row without a confirmed life has no former values to go back to.
+                if entry.remote.generation > 0 { rows.moved.append(entry) } else { rows.inside.append(entry) }
             }
         }
         return rows

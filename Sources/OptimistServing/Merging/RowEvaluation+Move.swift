@@ -39,6 +39,7 @@ extension RowEvaluation {
         guard let life = life(after: source) else {
             return refused("idTaken", "Another row has this id in the destination.")
         }
+        let first = row.isAlive ? min(firstLife, source.firstLife) : source.firstLife
         var arrived = MergeRow(generation: life, cells: source.row.cells, counters: source.row.counters)
         var won: Set<String> = []
         if row.isAlive {
@@ -47,18 +48,18 @@ extension RowEvaluation {
         }
         row = arrived
         taken = Set(row.cells.keys).union(row.counters.keys)
-        memory = source.memory.continued(from: source.firstLife, over: memory)
+        memory = source.memory.continued(from: first, over: memory)
         return objectionToSize() ?? .merged(life: life, lost: lost.union(won))
     }
 
     /// The next life of a row that arrives. Nil: another row is alive here.
     ///
-    /// A row that is alive here is the same row if a restored server lost its move. Rows that have not moved before
-    /// share only their id.
+    /// A row that is alive here is the same row if a restored server lost its move. A device that sent it again may not
+    /// have known its first life. Rows that are both in their first life share only their id.
     private func life(after source: RowEvaluation) -> Int? {
         let (left, here) = (source.row.generation, row.generation)
         guard row.isAlive else { return (max(left, here) + 1) | 1 }
-        guard firstLife == source.firstLife, max(left, here) > firstLife else { return nil }
+        guard max(left, here) > min(firstLife, source.firstLife) else { return nil }
         return here > left ? here : left + 2
     }
 

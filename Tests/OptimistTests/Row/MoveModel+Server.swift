@@ -157,10 +157,8 @@ extension MoveModel.Server {
         let left = row.version.generation
         let there = self[destination, change.row]?.version
         if let there, there.isAlive {
-            // Rows that have not moved before share only their id.
-            guard there.firstLife == row.version.firstLife, max(there.generation, left) > there.firstLife else {
-                return nil
-            }
+            // Rows that are both in their first life share only their id.
+            guard max(there.generation, left) > min(there.firstLife, row.version.firstLife) else { return nil }
             return there.generation > left ? there.generation : left + 2
         }
         let last = max(left, there?.generation ?? 0)

@@ -121,6 +121,12 @@ struct SharedHistory {
         accounts.values.filter { $0.living[name] != nil }.sorted { $0.id < $1.id }
     }
 
+    /// Whether the row was ever in an account where the person may not write. The person's moves and deletions cannot
+    /// follow it there, and do not come back with it.
+    func hasBeenAway(_ name: RowName, from person: String) -> Bool {
+        accounts.values.contains { $0.generations[name] != nil && !$0.mayWrite(person) }
+    }
+
     /// The rows that a person's devices must show: the own rows, and the rows of the used spaces with the person as a member.
     func visible(to person: String) -> [SharedAccount] {
         guard let own = accounts[person] else { return [] }

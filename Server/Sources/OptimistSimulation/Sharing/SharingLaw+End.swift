@@ -48,9 +48,11 @@ extension SharingLaw {
             !history.hasForgotten
         else { return [] }
         return write.deleted.sorted().compactMap { name in
-            // A deletion does not follow a row into a space where the person may not write.
-            let homes = history.homes(of: name).filter { $0.mayWrite(write.person) }
-            if homes.isEmpty || kept.refused[write.device]?.contains(name) == true { return nil }
+            if history.homes(of: name).isEmpty || history.hasBeenAway(name, from: write.person)
+                || kept.refused[write.device]?.contains(name) == true
+            {
+                return nil
+            }
             return "undead: \(name), deleted by write \(number), lives (P4)"
         }
     }
@@ -73,7 +75,10 @@ extension SharingLaw {
             guard let home = history.homes(of: name).first else { return nil }
             let moves = history.writes(of: name).filter { $1.places[name] != nil && $1.outcome != .failed }
             // A rejection does not tell which of its device's moves was refused.
-            let certain = moves.filter { kept.refused[$0.write.device]?.contains(name) != true }
+            let certain = moves.filter {
+                kept.refused[$0.write.device]?.contains(name) != true
+                    && !history.hasBeenAway(name, from: $0.write.person)
+            }
             guard let last = certain.max(by: { $0.write.at < $1.write.at }) else { return nil }
             let latest = moves.filter { $0.write.at + 2 >= last.write.at }
             if latest.contains(where: { ($0.write.places[name] ?? nil) == home.space }) { return nil }
