@@ -188,10 +188,7 @@ private struct UnitReading {
         var places = Dictionary(unit.enumerated().map { ($1.entry.ref, $0) }, uniquingKeysWith: { $1 })
         for moved in unit {
             guard let source = moved.source else { continue }
-            // The server has a row that the user moved here below another parent, so that row moves by itself.
-            let children = try below.rows(below: moved.entry.ref) { child in
-                try places[child.ref] != nil || entries.entry(child.ref)?.isMoved(by: child.table.layout.anchor) != true
-            }
+            let children = try below.rows(below: moved.entry.ref) { try places[$0.ref] != nil || !movesByItself($0) }
             for child in children {
                 if let place = places[child.ref] {
                     guard all[place].source == nil, all[place].entry.isPlaced,
@@ -211,6 +208,14 @@ private struct UnitReading {
             }
         }
         return all
+    }
+
+    /// Whether the server has the row below another parent, from where the user moved it here.
+    private func movesByItself(_ child: Child) throws -> Bool {
+        guard let anchor = child.table.layout.anchor, let entry = try entries.entry(child.ref),
+            entry.isMoved(by: anchor)
+        else { return false }
+        return try entry.baseValue(of: anchor) != child.table.values(child.ref.id)?[anchor.name]
     }
 
     /// Forgets a row that left the app's table, for example in the cascade of a received deletion.

@@ -343,4 +343,21 @@ struct SpaceMoveTests {
         #expect(source == a.wire && isWhole)
         #expect(patch.values["title"] == "Groceries" && patch.values["space"] == .string(b.wire))
     }
+
+    @Test func `P4 an item whose answer got lost moves with its list`() async throws {
+        try await begin(in: a)
+        let bread = ShoppingItem(listID: list.id, title: "Bread")
+        try await store.write { try bread.insert($0) }
+        let lost = try #require(try await device.next())
+        try await store.pushEnded(lost)
+        try await receiveItem(bread, in: a, generation: 1)
+        #expect(try await entry(bread.id)?.isPending == true)
+        try await move(to: b)
+        var moved: Set<String> = []
+        while let batch = try await device.next() {
+            moved.formUnion(moves(batch).keys)
+            try await accept(batch)
+        }
+        #expect(moved == Set([list.id, milk.id, eggs.id, bread.id].map(\.wire)))
+    }
 }
