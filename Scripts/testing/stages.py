@@ -128,7 +128,7 @@ def checks():
 def whole_programs(level):
     """The simulation, and the tests that start the command."""
     is_whole = level in ("all", "soak")
-    seeds = "200" if is_whole else "40"
+    seeds, sharing = ("200", "100") if is_whole else ("40", "20")
     needs = ["build", "Python packages"]
     with_a_lab = SCREENS + (ASKED_OF_A_LAB if is_whole else [])
     on_their_own = ON_THEIR_OWN + (LABS_OF_THEIR_OWN if is_whole else [])
@@ -137,6 +137,10 @@ def whole_programs(level):
         Stage(
             f"simulate {seeds} seeds", [optimist(), "simulate", "--seeds", seeds], count.counted, ["build"],
             # It keeps every core busy, so it runs with the lowest priority. It ends simulations that hang by itself.
+            niceness=19, patience=None, environment=environment(level)),
+        Stage(
+            f"simulate {sharing} seeds of people who share rows",
+            [optimist(), "simulate", "--sharing", "--seeds", sharing], count.counted, ["build"],
             niceness=19, patience=None, environment=environment(level)),
         *(
             Stage(file, [PYTHON, f"Server/Tests/{file}"], count.counted, needs, lab=file in with_a_lab,

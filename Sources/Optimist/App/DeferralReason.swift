@@ -49,8 +49,8 @@ public struct DeferralReason: Sendable, Hashable {
 
     /// The answer came from an epoch of the remote's database that the device does not know yet.
     static let restarted = DeferralReason("restarted")
-    /// The server does not know the space, or not this person in it.
-    static let unknownAccount = DeferralReason("accountNotFound")
+    /// Whether the server does not know the space, or not this person in it.
+    var isOutside: Bool { ["accountNotFound", "accessEnded"].contains(code) }
     static let invalidID = DeferralReason("invalidID")
 
     var json: JSON {

@@ -41,7 +41,7 @@ struct PushResults {
             if verdict.refusal?.code == "invitationInvalid", sent.restores || Self.isEarly(sent, at: corrected) {
                 return .retry(after: nil, DeferralReason("invitationInvalid"))
             }
-            if case .retry(_, .unknownAccount?) = verdict, try Self.isDeparture(sent, door) {
+            if verdict.waitReason?.isOutside == true, try Self.isDeparture(sent, door) {
                 return .accepted(seq: 0)
             }
             guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),

@@ -85,7 +85,7 @@ extension Store {
         return try await read { db in
             var known = KnownEpochs(self.layouts, db)
             return try zip(batch.sent, answer.verdicts).map { sent, verdict in
-                if case .retry(_, .unknownAccount?) = verdict { return verdict }
+                if verdict.waitReason?.isOutside == true { return verdict }
                 let mine = try known.epoch(of: sent)
                 return mine == nil || mine == epoch ? verdict : .retry(after: nil, .restarted)
             }

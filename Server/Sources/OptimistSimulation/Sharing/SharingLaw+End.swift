@@ -108,9 +108,13 @@ extension SharingLaw {
         return Set(history.writes.flatMap(\.points.keys)).sorted().compactMap { name -> String? in
             guard let home = history.homes(of: name).first else { return nil }
             let served = (home.living[name]?[SharedTables.counter.column] ?? nil).flatMap { Int64($0) } ?? 0
-            let writes = history.writes(of: name).map(\.write).filter { $0.outcome != .failed }
-            let least = writes.filter { $0.outcome == .returned }.reduce(0) { $0 + ($1.points[name] ?? 0) }
-            let most = writes.reduce(0) { $0 + ($1.points[name] ?? 0) }
+            let writes = history.writes(of: name).filter { $0.write.outcome != .failed }
+            // A deletion drops the unsent counts of its device.
+            let certain = writes.filter {
+                $0.write.outcome == .returned && !isReplaced(name, after: $0.number, text: false)
+            }
+            let least = certain.reduce(0) { $0 + ($1.write.points[name] ?? 0) }
+            let most = writes.reduce(0) { $0 + ($1.write.points[name] ?? 0) }
             let dropped = kept.points[name] ?? 0
             if served >= least - dropped, served <= most { return nil }
             return "count: \(name) has \(served), written were \(least) to \(most), dropped \(dropped) (M4)"
