@@ -109,7 +109,8 @@ struct PageApplication {
         if claims.isEmpty { return [] }
         let entries = try RowEntryTable(db)
         return try Dictionary(grouping: claims, by: \.ref).flatMap { ref, claims in
-            var place = RowPlace(of: try entries.entry(ref) ?? RowEntry(ref: ref), claimedBy: claims)
+            let versions = Dictionary(claims.map { (Int($0.scope), RowPlace.Version($0.content)) }) { $1 }
+            var place = RowPlace(of: try entries.entry(ref) ?? RowEntry(ref: ref), claims: versions)
             let next = place.takeClaim()
             for claim in claims where place.claims[Int(claim.scope)] == nil { try parked.remove(ref, in: claim.scope) }
             return claims.filter { Int($0.scope) == next }

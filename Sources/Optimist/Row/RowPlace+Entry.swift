@@ -3,10 +3,9 @@
 extension RowPlace {
     /// The place of an entry's row.
     ///
-    /// - Parameter claims: The row's parked claims, if they are part of the decision.
-    init(of entry: RowEntry, claimedBy claims: [ReceivedRow] = []) {
+    /// - Parameter claims: The parked claims on the row by scope, if they are part of the decision.
+    init(of entry: RowEntry, claims: [Int: Version] = [:]) {
         let remote = entry.remote
-        let claims = Dictionary(claims.map { (Int($0.scope), Version($0.content)) }) { $1 }
         if remote.generation == 0, remote.scope == Scope.personal, !entry.isRestored {
             self.init(claims: claims)
         } else {
