@@ -208,6 +208,9 @@ package struct PostgresOpening: Sendable {
             reporting: { work in
                 await ExclusiveTurn(database: database, lock: .tryReporting).carryOut(work)
             },
+            delivering: { webhook, work in
+                await ExclusiveTurn(database: database, lock: .tryDelivering, name: webhook).carryOut(work)
+            },
             keepTime: { time, replaces in
                 let statement: SharedStatement = replaces ? .keepSetting : .raiseSetting
                 try await pool.run { _ = try $0.query(statement, [.text("time"), .text("\(time)")]) }

@@ -31,12 +31,13 @@ public final class OptimistServer: Service {
     private let metrics: ServerMetrics?
     private let refusals: RecentRefusals?
     private let reports: AppReports?
+    private let deliveries: [WebhookDeliveries]
     private let time: ServerTime
 
     /// Opens the data, or creates it. The server does not listen yet.
     ///
-    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, `badIdentityProvider`, or a code of the storage. The message
-    ///   says what to do.
+    /// - Throws: `OptimistError` with code `schemaConflict`, `notAGazetteer`, `badIdentityProvider`,
+    ///   `badWebhook`, or a code of the storage. The message says what to do.
     public init(configuration: ServerConfiguration) async throws {
         Self.ignoreBrokenPipes()
         self.configuration = configuration
@@ -44,6 +45,7 @@ public final class OptimistServer: Service {
         try configuration.schema.checkServable(with: configuration.rowValidation)
         let gazetteer = try configuration.gazetteer.map(Gazetteer.init(at:))
         let providers = try configuration.providers()
+        try configuration.checkWebhooks()
         metrics = configuration.metricsReceiver.map(ServerMetrics.init)
         refusals = configuration.adminPort == nil ? nil : RecentRefusals(now: dependencies.now)
         storage = try await configuration.storage.open(configuration)
@@ -51,7 +53,10 @@ public final class OptimistServer: Service {
             highest: storage.highestTime, accepted: configuration.acceptedTime, now: dependencies.now,
             elapsed: configuration.elapsed ?? dependencies.clock.stopwatch(), logger: configuration.logger)
         reports = configuration.reports(on: storage)
-        pokes = Pokes(channel: storage.channel, reports: reports, dependencies: dependencies)
+        deliveries = configuration.deliveries(on: storage)
+        var followers: [any AccountFollower] = deliveries
+        if let reports { followers.append(reports) }
+        pokes = Pokes(channel: storage.channel, followers: followers, dependencies: dependencies)
         let service = JMAPService(
             store: storage.rows,
             settings: ServingSettings(
@@ -119,10 +124,12 @@ public final class OptimistServer: Service {
             services.append(ControlSocket(accounts: registry, file: file, logger: configuration.logger))
         }
         let watch = metrics.map {
-            FigureWatch($0, storage: storage, pokes: pokes, dependencies: configuration.dependencies)
+            FigureWatch(
+                $0, storage: storage, pokes: pokes, deliveries: deliveries, dependencies: configuration.dependencies)
         }
         if let watch { services.append(watch) }
         if let reports { services.append(reports) }
+        services += deliveries as [any Service]
         if let port = configuration.adminPort {
             let routes = adminRoutes(watch)
             services.append(

@@ -13,6 +13,18 @@ extension ServerConfiguration {
         }
     }
 
+    func deliveries(on storage: OpenedStorage) -> [WebhookDeliveries] {
+        webhooks.map { webhook in
+            let call = SignedCall(url: webhook.url, secrets: webhook.secrets, now: dependencies.now)
+            return WebhookDeliveries(
+                webhook, rows: storage.rows, store: storage.accounts, schema: schema,
+                exclusively: { await storage.delivering(webhook.name, $0) },
+                post: { try await call.post($0.body, id: $0.id, within: webhook.timeout).status },
+                metrics: metricsReceiver.map { WebhookMetrics(webhook.name, $0) }, dependencies: dependencies,
+                logger: logger)
+        }
+    }
+
     var loggingHook: GroupHook? {
         guard var hook else { return nil }
         hook.onFailure = { [onFailure = hook.onFailure, logger] failure in

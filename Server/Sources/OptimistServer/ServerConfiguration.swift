@@ -39,6 +39,8 @@ public struct ServerConfiguration: Sendable {
     /// server calls it again within 30 seconds, from the first transaction whose success is not recorded. A closure
     /// that is added to an existing server starts with the first transaction of each account. Default: nil.
     public var didApply: (@Sendable (AppliedTransaction) async throws -> Void)?
+    /// Receivers of every durable transaction over HTTP. Default: none.
+    public var webhooks: [Webhook]
     /// The people who may create an account. Default: ``SignUpMode/open``.
     public var signUp: SignUpMode
     /// The services whose users may sign in with an identity token. Default: none.
@@ -127,7 +129,7 @@ public struct ServerConfiguration: Sendable {
     public init(
         host: String = "127.0.0.1", port: Int = 8090, storage: ServerStorage, schema: Schema,
         acceptedChanges: [SchemaChange] = [], rowValidation: RowValidation = RowValidation(), hook: GroupHook? = nil,
-        didApply: (@Sendable (AppliedTransaction) async throws -> Void)? = nil,
+        didApply: (@Sendable (AppliedTransaction) async throws -> Void)? = nil, webhooks: [Webhook] = [],
         accessTokenLifetime: Duration = .seconds(15 * 60), refreshTokenLifetime: Duration = .seconds(60 * 86_400),
         allowsOneDeviceOnly: Bool = false, signUp: SignUpMode = .open,
         identityProviders: [IdentityProvider] = [], signIn: SignInMode = .both,
@@ -149,6 +151,7 @@ public struct ServerConfiguration: Sendable {
         self.rowValidation = rowValidation
         self.hook = hook
         self.didApply = didApply
+        self.webhooks = webhooks
         self.adminPort = adminPort
         self.acceptedTime = acceptedTime
         self.accessTokenLifetime = accessTokenLifetime

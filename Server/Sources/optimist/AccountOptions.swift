@@ -34,6 +34,7 @@ extension AccountOrder {
         switch self {
         case .space: "space"
         case .key: "key"
+        case .webhook: "webhook"
         default: "account"
         }
     }

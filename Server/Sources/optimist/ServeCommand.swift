@@ -142,6 +142,26 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "An address of your backend that receives every transaction.",
+            discussion: """
+                May be repeated: a URL, then settings, such as "https://backend.example.org/optimist secret=FILE \
+                type=order". The settings are \(EndpointOption.webhookExplained). The name is the host without \
+                name=NAME; the server remembers by it what it has sent. Without secret=FILE, the secret is in \
+                OPTIMIST_WEBHOOK_SECRET. `optimist webhook secret` creates one. See Documentation/Webhooks.md.
+                """, valueName: "url"), transform: EndpointOption.webhook)
+    var webhook: [EndpointOption] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "An address of your backend that may refuse or amend what clients write, before it is stored.",
+            discussion: """
+                A URL, then settings: \(EndpointOption.hookExplained). The deadline, 2 s by default, is for all calls \
+                of one request. Writes wait for it, so the address should be near.
+                """, valueName: "url"), transform: EndpointOption.hook)
+    var hook: EndpointOption?
+
+    @Option(
+        help: ArgumentHelp(
             "A program that sends reset tokens to their owners. It receives a line of JSON on standard input.",
             valueName: "program"))
     var resetHook: String?
@@ -270,7 +290,8 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 host: host, port: port, storage: storage, schema: schema,
-                acceptedChanges: accept, allowsOneDeviceOnly: oneDevice,
+                acceptedChanges: accept, hook: try hook.map { try $0.hook() },
+                webhooks: try webhook.map { try $0.webhook() }, allowsOneDeviceOnly: oneDevice,
                 signUp: signUp, identityProviders: identityProvider.map(\.provider), signIn: signIn,
                 deliverReset: resetHook.map { ResetHook(program: $0).deliver },
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, spaceLimits: limits,

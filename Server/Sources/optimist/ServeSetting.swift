@@ -47,6 +47,10 @@ struct ServeSetting: Sendable {
             command.identityProvider.isEmpty ? nil : command.identityProvider.map(\.text).joined(separator: ",")
         },
         ServeSetting("sign-in", .text) { $0.signIn.rawValue },
+        ServeSetting("webhook", .list) { command in
+            command.webhook.isEmpty ? nil : command.webhook.map(\.text).joined(separator: ",")
+        },
+        ServeSetting("hook", .text) { $0.hook?.text },
         ServeSetting("reset-hook", .text) { $0.resetHook },
         ServeSetting("tombstone-days", .number) { "\($0.tombstoneDays)" },
         ServeSetting("gazetteer", .text) { $0.gazetteer },

@@ -29,17 +29,23 @@ public struct AppliedRow: Sendable {
     ///
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
     public func unreported(by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
-        let reported = try reportedSeq()
-        let last = min(seq, reported + Int64(limit))
-        guard reported < last else { return [] }
+        try transactions(after: try reportedSeq(), by: schema, limit: limit)
+    }
+
+    /// The first `limit` transactions after a position, in order. Omits rows whose type is not in the schema.
+    ///
+    /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
+    public func transactions(after position: Int64, by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
+        let last = min(seq, position + Int64(limit))
+        guard position < last else { return [] }
         var rows: [Int64: [(ordinal: Int, row: AppliedRow)]] = [:]
         for (name, type) in schema.types.sorted(by: { $0.key < $1.key }) {
-            for logged in try changes(of: name, after: reported, through: last) {
+            for logged in try changes(of: name, after: position, through: last) {
                 let row = try AppliedRow(logged, name, type)
                 rows[logged.place.seq, default: []].append((logged.place.ordinal, row))
             }
         }
-        return (reported + 1...last).map { seq in
+        return (position + 1...last).map { seq in
             let changed = (rows[seq] ?? []).sorted { $0.ordinal < $1.ordinal }
             return AppliedTransaction(account: account, seq: seq, rows: changed.map(\.row))
         }

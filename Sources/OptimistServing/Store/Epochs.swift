@@ -32,6 +32,9 @@
         all.reverse()
     }
 
+    /// The epoch of a transaction of the account.
+    public func name(ofSeq seq: Int64) -> String? { (all.last { $0.firstSeq < seq } ?? all.first)?.name }
+
     /// Whether a device can have reached this state, and can continue from it.
     func contain(_ state: SyncState) -> Bool {
         guard let index = all.firstIndex(where: { $0.name == state.epoch }) else { return false }

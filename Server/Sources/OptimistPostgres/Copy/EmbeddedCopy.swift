@@ -108,8 +108,8 @@ package struct EmbeddedCopy: Sendable {
             for token in common.spentTokens {
                 try connection.enqueue(IdentityStatement.spend, [.bytes(Array(token.hash)), .double(token.endsAt)])
             }
-            for key in common.serviceKeys {
-                try connection.enqueue(SharedStatement.keepSetting, [.text(key.name), .text(key.value)])
+            for setting in common.settings {
+                try connection.enqueue(SharedStatement.keepSetting, [.text(setting.name), .text(setting.value)])
             }
             for deleted in common.deleted {
                 try connection.enqueue(SharedStatement.addDeleted, deleted.values)

@@ -3,7 +3,7 @@
 /// The statements about tables that do not belong to one account.
 enum SharedStatement: String, PostgresStatement, CaseIterable {
     case epochs, addEpoch, life, schemas, otherSchema, addSchema, setting, keepSetting, raiseSetting
-    case lockSetup, lockHealth, tryHousekeeping, tryReporting, notify, settings, backend
+    case lockSetup, lockHealth, tryHousekeeping, tryReporting, tryDelivering, notify, settings, backend
     case addressOf, addAddress, dropAddress, accounts, accountsFrom, accountIDs
     case databaseSize, canSeeLog, logSize
     case addDeleted, receipts, isDeleted, unerased, setErased, expiredDeleted, forgetDeleted
@@ -38,7 +38,8 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
             INSERT INTO optimist_settings AS s (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE excluded.value::float8 > s.value::float8
             """
-        case .lockSetup, .lockHealth, .tryHousekeeping, .tryReporting, .notify, .settings, .backend: aboutProcesses
+        case .lockSetup, .lockHealth, .tryHousekeeping, .tryReporting, .tryDelivering, .notify, .settings, .backend:
+            aboutProcesses
         case .databaseSize, .canSeeLog, .logSize: aboutSize
         case .addressOf, .addAddress, .dropAddress, .accounts, .accountsFrom, .accountIDs: aboutAddresses
         case .addDeleted, .receipts, .isDeleted, .unerased, .setErased, .expiredDeleted, .forgetDeleted:
@@ -49,13 +50,14 @@ enum SharedStatement: String, PostgresStatement, CaseIterable {
     }
 
     /// The statements about locks, notifications and connections. 7303284, the first number of the advisory locks, is
-    /// "opt" in ASCII. The next number is for health reports.
+    /// "opt" in ASCII. The next numbers are for health reports and webhooks.
     private var aboutProcesses: String {
         switch self {
         case .lockSetup: "SELECT pg_advisory_xact_lock(7303284, 1)"
         case .lockHealth: "SELECT pg_advisory_xact_lock(7303285, hashtext($1))"
         case .tryHousekeeping: "SELECT pg_try_advisory_lock(7303284, 2)"
         case .tryReporting: "SELECT pg_try_advisory_lock(7303284, 3)"
+        case .tryDelivering: "SELECT pg_try_advisory_lock(7303286, hashtext($1))"
         case .notify: "SELECT pg_notify('optimist', $1)"
         case .settings:
             """

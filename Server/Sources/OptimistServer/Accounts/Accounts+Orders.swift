@@ -21,6 +21,7 @@ package enum AccountOrder: Codable, Hashable, Sendable {
     case receipts
     case space(SpaceOrder)
     case key(ServiceKeyOrder)
+    case webhook(WebhookOrder)
     /// Also removes its totals.
     case removeSignature(app: String, id: String)
 }
@@ -68,6 +69,7 @@ extension Accounts {
             return ["receipts": .array(try await receipts(of: nil))]
         case .space(let order): return try await carryOut(order)
         case .key(let order): return try await carryOut(order)
+        case .webhook(let order): return try await carryOut(order)
         case .removeSignature(let app, let id):
             guard try await health.remove(signature: id, of: app) else {
                 throw OptimistError(

@@ -42,6 +42,7 @@ extension Accounts {
     private func erase(_ account: String, ownerless: OwnerlessSpaces? = nil) async throws {
         try await leaveSpaces(account, ownerless: ownerless)
         try await store.erase(account: account)
+        try await store.forgetPositions(in: account)
     }
 
     /// Continues interrupted erasures, and forgets accounts whose receipts have expired.

@@ -138,6 +138,7 @@ extension Accounts {
     private func delete(space account: String) async throws {
         try await store.delete(space: account, at: time)
         try await store.erase(account: account)
+        try await store.forgetPositions(in: account)
     }
 
     private func changed(_ account: String, _ state: SyncState) { tell(account, [spaces.type], state) }

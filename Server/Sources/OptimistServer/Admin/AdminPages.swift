@@ -20,6 +20,7 @@ enum AdminPages {
         ("/refusals.js", script, PackageResources.refusals_js),
         ("/rows.js", script, PackageResources.rows_js),
         ("/spaces.js", script, PackageResources.spaces_js),
+        ("/webhooks.js", script, PackageResources.webhooks_js),
     ]
 
     static func add(to group: RouterGroup<LocalRequestContext>) {

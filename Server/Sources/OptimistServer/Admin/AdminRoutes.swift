@@ -38,6 +38,9 @@ struct AdminRoutes: Sendable {
         api.get("/refusals") { _, _ in Response(body: recentRefusals.bytes) }
         addAccounts(to: api)
         addSpaces(to: api)
+        api.get("/webhooks") { _, _ in
+            Response(body: JSON.object(["webhooks": .array(try await accounts.webhooks())]).bytes)
+        }
         api.get("/keys") { _, _ in
             Response(body: JSON.object(["keys": .array(try await accounts.serviceKeys())]).bytes)
         }

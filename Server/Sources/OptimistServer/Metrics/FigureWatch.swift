@@ -9,14 +9,19 @@ import ServiceLifecycle
 struct FigureWatch: Service {
     private let figures: @Sendable () async throws -> StorageFigures
     private let pokes: Pokes
+    private let deliveries: [WebhookDeliveries]
     private let dependencies: Dependencies
     private let factory: any MetricsFactory
 
     static let interval = Duration.seconds(15)
 
-    init(_ metrics: ServerMetrics, storage: OpenedStorage, pokes: Pokes, dependencies: Dependencies) {
+    init(
+        _ metrics: ServerMetrics, storage: OpenedStorage, pokes: Pokes, deliveries: [WebhookDeliveries],
+        dependencies: Dependencies
+    ) {
         figures = storage.figures
         self.pokes = pokes
+        self.deliveries = deliveries
         self.dependencies = dependencies
         factory = metrics.factory
     }
@@ -31,6 +36,13 @@ struct FigureWatch: Service {
     /// zero would be misleading.
     func look() async {
         record("optimist.streams.open", pokes.count)
+        for delivery in deliveries {
+            let (report, webhook) = (delivery.report, [("webhook", delivery.name)])
+            record("optimist.webhook.accounts.waiting", report.waiting, webhook)
+            record("optimist.webhook.accounts.failing", report.failing, webhook)
+            record("optimist.webhook.lag.seconds", report.lagSeconds, webhook)
+            record("optimist.webhook.off", report.isOff ? 1 : 0, webhook)
+        }
         guard let figures = try? await figures() else { return }
         record("optimist.writes.waiting", figures.waiting)
         if let bytes = figures.databaseBytes { record("optimist.database.bytes", bytes) }
@@ -41,7 +53,7 @@ struct FigureWatch: Service {
         }
     }
 
-    private func record(_ label: String, _ value: some BinaryInteger) {
-        Gauge(label: label, dimensions: [], factory: factory).record(value)
+    private func record(_ label: String, _ value: some BinaryInteger, _ dimensions: [(String, String)] = []) {
+        Gauge(label: label, dimensions: dimensions, factory: factory).record(value)
     }
 }

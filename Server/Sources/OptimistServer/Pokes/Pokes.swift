@@ -22,17 +22,17 @@ final class Pokes: Sendable {
     /// Nil if no other process shares the data.
     private let channel: (any ProcessChannel)?
 
-    private let reports: AppReports?
+    private let followers: [any AccountFollower]
 
     /// - Parameters:
     ///   - channel: Nil if no other process shares the data.
-    ///   - reports: Nil if the app does not want reports.
+    ///   - followers: Hear of each changed account.
     init(
-        channel: (any ProcessChannel)? = nil, reports: AppReports? = nil, types: SpaceTypes = SpaceTypes(),
+        channel: (any ProcessChannel)? = nil, followers: [any AccountFollower] = [], types: SpaceTypes = SpaceTypes(),
         dependencies: Dependencies = Dependencies()
     ) {
         self.channel = channel
-        self.reports = reports
+        self.followers = followers
         self.types = types
         self.dependencies = dependencies
     }
@@ -89,7 +89,7 @@ final class Pokes: Sendable {
 
 extension Pokes {
     func changed(account: String, types: Set<String>, state new: SyncState) {
-        reports?.changed(account: account)
+        for follower in followers { follower.changed(account: account) }
         let hearing = state.withLock { state in
             state.audiences[account]?.hear(new, changesMembers: types.contains(self.types.member)) ?? []
         }

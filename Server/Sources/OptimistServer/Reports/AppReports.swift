@@ -7,11 +7,16 @@ import OptimistWire
 import ServiceLifecycle
 import Synchronization
 
+/// Hears of each account that changes, also in another process.
+protocol AccountFollower: Sendable {
+    func changed(account: String)
+}
+
 /// Reports every durable transaction to the app, at least once and in order within each account.
 ///
 /// Progress is saved after the app's function has returned. After a crash in between, the server reports the same
 /// transactions again.
-final class AppReports: Service {
+final class AppReports: Service, AccountFollower {
     private let rows: any SyncStore
     private let schema: Schema
     private let didApply: @Sendable (AppliedTransaction) async throws -> Void

@@ -22,7 +22,7 @@ package struct StoredAccount: Hashable, Sendable {
 /// Each function returns when its writes are durable. A change of an account, session or token is one transaction: if
 /// the function throws, the change is not stored, unless a ``StorageFailure`` reports otherwise. Functions that erase
 /// or forget may use several transactions; if they throw, the next call removes the rest.
-package protocol AccountStore: IdentityStore, ServiceKeyStore {
+package protocol AccountStore: IdentityStore, ServiceKeyStore, WebhookStore {
     /// Only ASCII letters are compared without regard to case.
     func account(email: String) async throws -> StoredAccount?
     func account(id: String) async throws -> StoredAccount?

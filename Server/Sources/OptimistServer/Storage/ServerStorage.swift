@@ -36,6 +36,8 @@ package struct OpenedStorage: Sendable {
     package var exclusively: @Sendable (@Sendable () async -> Void) async -> Void
     /// Runs the reports to the app, unless another process is running them.
     package var reporting: @Sendable (@Sendable () async -> Void) async -> Void
+    /// Runs the calls of one webhook, unless another process is running them.
+    package var delivering: @Sendable (_ webhook: String, @Sendable () async -> Void) async -> Void
     /// The socket for operators' orders to a running server. Nil if the operator's command opens the data itself.
     package var controlSocket: URL?
     /// The highest time in the data when it was opened, in seconds since 1970.
@@ -53,6 +55,7 @@ package struct OpenedStorage: Sendable {
         standingLifetime: Duration? = nil,
         exclusively: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
         reporting: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() },
+        delivering: @escaping @Sendable (_ webhook: String, @Sendable () async -> Void) async -> Void = { await $1() },
         controlSocket: URL? = nil, highestTime: Double? = nil,
         keepTime: @escaping @Sendable (_ time: Double, _ replaces: Bool) async throws -> Void = { _, _ in },
         figures: @escaping @Sendable () async throws -> StorageFigures = { StorageFigures() },
@@ -68,6 +71,7 @@ package struct OpenedStorage: Sendable {
         self.standingLifetime = standingLifetime
         self.exclusively = exclusively
         self.reporting = reporting
+        self.delivering = delivering
         self.controlSocket = controlSocket
         self.highestTime = highestTime
         self.keepTime = keepTime

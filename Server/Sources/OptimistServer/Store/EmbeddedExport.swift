@@ -40,7 +40,7 @@ package final class EmbeddedExport: Sendable {
         package var invitations: [(hash: Data, endsAt: Double)]
         package var spentTokens: [SpentToken]
         /// The service keys and their last uses, as settings.
-        package var serviceKeys: [(name: String, value: String)]
+        package var settings: [(name: String, value: String)]
         package var deleted: [DeletionReceipt]
         /// The former members and the audits of deleted spaces.
         package var remains: [Remains]
@@ -75,8 +75,9 @@ package final class EmbeddedExport: Sendable {
                 spentTokens: try Row.fetchAll(db, sql: "SELECT hash, ends_at FROM optimist_spent_tokens").map {
                     SpentToken(hash: $0[0], endsAt: $0[1])
                 },
-                serviceKeys: try Row.fetchAll(
-                    db, sql: "SELECT name, value FROM optimist_settings WHERE name GLOB 'key*.*'"
+                settings: try Row.fetchAll(
+                    db,
+                    sql: "SELECT name, value FROM optimist_settings WHERE name GLOB 'key*.*' OR name GLOB 'webhook*.*'"
                 ).map { ($0[0], $0[1]) },
                 deleted: deleted,
                 remains: try deleted.map { receipt in

@@ -30,6 +30,7 @@ export const server = {
   overview: () => call('GET', '/overview'),
   refusals: () => call('GET', '/refusals'),
   keys: () => call('GET', '/keys'),
+  webhooks: () => call('GET', '/webhooks'),
   accounts: (prefix, after) => call('GET', '/accounts', { prefix, after }),
   account: (id) => call('GET', `/accounts/${part(id)}`),
   spaces: (after) => call('GET', '/spaces', { after }),

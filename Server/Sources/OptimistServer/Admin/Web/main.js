@@ -7,16 +7,17 @@ import { overview } from './overview.js';
 import { refusals } from './refusals.js';
 import { rows } from './rows.js';
 import { space, spaces } from './spaces.js';
+import { webhooks } from './webhooks.js';
 
 /** The pages by their path after the `#`. A page receives the captured groups and the query. */
 const pages = [
   [/^\/$/, overview], [/^\/accounts$/, accounts], [/^\/accounts\/([^/]+)$/, account],
   [/^\/accounts\/([^/]+)\/rows$/, rows], [/^\/refusals$/, refusals], [/^\/keys$/, keys],
-  [/^\/spaces$/, spaces], [/^\/spaces\/([^/]+)$/, space],
+  [/^\/spaces$/, spaces], [/^\/spaces\/([^/]+)$/, space], [/^\/webhooks$/, webhooks],
 ];
 const links = [
-  ['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/spaces', 'Spaces'], ['#/keys', 'Keys'], ['#/refusals', 'Refusals'],
-  ['/health', 'Health'],
+  ['#/', 'Overview'], ['#/accounts', 'Accounts'], ['#/spaces', 'Spaces'], ['#/keys', 'Keys'],
+  ['#/webhooks', 'Webhooks'], ['#/refusals', 'Refusals'], ['/health', 'Health'],
 ];
 
 const place = document.getElementById('page');

@@ -1,0 +1,355 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""Webhooks and the hook over HTTP, with the guide's receiver in Python, on a directory and on two servers of one
+PostgreSQL.
+
+It starts servers with $OPTIMIST.
+"""
+
+import contextlib
+import http.client
+import json
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections import defaultdict
+from pathlib import Path
+from urllib.parse import urlsplit
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[3] / "Scripts")]
+from claims import Claims  # noqa: E402
+from form import form  # noqa: E402
+from program import Program, eventually, run  # noqa: E402
+from testing.postgres import Postgres, programs  # noqa: E402
+from writers import ask, enter  # noqa: E402
+
+CORE = "urn:ietf:params:jmap:core"
+SCHEMA = {"id": "todos", "version": 1, "types": {
+    "todo": {"content": {"type": "string"}}, "note": {"text": {"type": "string"}}}}
+KILLS = form(4, 25, 60)
+ACCOUNTS = 4
+claims = Claims()
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+class Receiver:
+    """The guide's receiver. A restart keeps its port and its notes."""
+
+    def __init__(self, folder, secret):
+        self.folder, self.secret, self.port = folder, secret, free_port()
+        folder.mkdir()
+        (folder / "notes").touch()
+        self.fault("")
+        self.start()
+
+    def start(self):
+        self.program = Program(
+            Path(__file__).with_name("webhook_receiver.py"), self.port, self.folder, program=sys.executable,
+            environment={"WEBHOOK_SECRET": self.secret})
+        self.program.find(r"receives at (\d+)")
+
+    def fault(self, words):
+        new = self.folder / "fault.new"
+        new.write_text(words)
+        new.replace(self.folder / "fault")
+
+    @property
+    def notes(self):
+        """Account and seq of each transaction that it took, in order."""
+        return [(line.split()[0], int(line.split()[1])) for line in (self.folder / "notes").read_text().splitlines()]
+
+    def seqs(self, account):
+        return [seq for name, seq in self.notes if name == account]
+
+    def close(self):
+        self.program.kill()
+
+
+class Site:
+    """Servers with the same data. `place` are the options that name the data."""
+
+    def __init__(self, folder, *place, count=1):
+        folder.mkdir(exist_ok=True)
+        self.folder, self.place, self.secret = folder, place, run("webhook", "secret")[1].strip()
+        (folder / "webhook.secret").write_text(self.secret + "\n")
+        (folder / "schema.json").write_text(json.dumps(SCHEMA))
+        self.receivers = {name: Receiver(folder / name, self.secret) for name in ("main", "other", "notes", "gate")}
+        self.ports = [free_port() for _ in range(count)]
+        self.servers = [self.start(port) for port in self.ports]
+        self.said = ""
+        self.key = self.command("key", "create", "test", "--scope", "write")
+        self.accounts = [enter(self.ports[0], "sign-up", f"{number}@example.org", f"phone{number}")["account_id"]
+                         for number in range(ACCOUNTS)]
+        self.wrote, self.skipped = defaultdict(int), set()
+
+    def start(self, port):
+        def url(name, *settings):
+            return " ".join([f"http://127.0.0.1:{self.receivers[name].port}/{name}?token=hidden-token", f"name={name}",
+                             f"secret={self.folder}/webhook.secret", "timeout=2", *settings])
+
+        server = Program(
+            "serve", "--port", port, "--schema", self.folder / "schema.json", *self.place, "--webhook", url("main"),
+            "--webhook", url("other"), "--webhook", url("notes", "type=note"), "--log-level", "debug", "--hook",
+            f"http://127.0.0.1:{self.receivers['gate'].port}/gate secret={self.folder}/webhook.secret deadline=1")
+        server.find(r"serves (http://[^ ]+)")
+        return server
+
+    def kill(self, index):
+        self.said += self.servers[index].said
+        self.servers[index].kill()
+        self.servers[index] = self.start(self.ports[index])
+
+    def command(self, *arguments):
+        status, out, err = run(*arguments, *self.place)
+        assert status == 0, (arguments, out, err)
+        return out.strip()
+
+    def write(self, account, content="tea", type="todo", row=None, index=0, patience=10):
+        """One transaction. The number of the account's last transaction, or the answer if the row is refused."""
+        row = row or str(uuid.uuid4())
+        column = "text" if type == "note" else "content"
+        status, answer = ask(self.ports[index], "POST", "/jmap", {"using": [CORE], "methodCalls": [
+            [f"{type}/set", {"accountId": account, "create": {row: {column: content}}}, "0"]]}, self.key,
+            patience=patience)
+        assert status == 200, (status, answer)
+        [[_, stored, _]] = answer["methodResponses"]
+        if not stored.get("created"):
+            return stored
+        self.wrote[account] = max(self.wrote[account], int(stored["newState"].rsplit(".", 1)[1]))
+        return stored
+
+    def listed(self, name):
+        found = json.loads(self.command("webhook", "list", "--json"))["webhooks"]
+        return next(webhook for webhook in found if webhook["name"] == name)
+
+    def all_arrived(self, name):
+        """Waits until a receiver has all transactions, and asserts that each account's first arrivals are in order."""
+        receiver = self.receivers[name]
+        for account in self.accounts:
+            last = self.wrote[account]
+            eventually(lambda: f"{name} misses {set(range(1, last + 1)) - set(receiver.seqs(account))}",
+                       lambda: set(receiver.seqs(account)) >= set(range(1, last + 1)))
+            firsts = [seq for seq in dict.fromkeys(receiver.seqs(account)) if (account, seq) not in self.skipped]
+            assert firsts == sorted(firsts), firsts
+
+    def close(self):
+        for server in self.servers:
+            server.kill()
+        for receiver in self.receivers.values():
+            receiver.close()
+
+
+@claims
+def order(sites):
+    """D1 D5 Each receiver gets each transaction of each account once, in order, and a receiver of one type its rows."""
+    for site in sites:
+        for number in range(40):
+            site.write(site.accounts[number % ACCOUNTS], index=number % len(site.ports))
+        site.write(site.accounts[0], type="note")
+        site.all_arrived("main")
+        site.all_arrived("other")
+        for name in ("main", "other"):
+            notes = site.receivers[name].notes
+            assert len(notes) == len(set(notes)), "a transaction is repeated although nothing failed"
+        noted = eventually("the note arrives", lambda: site.receivers["notes"].notes)
+        assert set(noted) == {(site.accounts[0], site.wrote[site.accounts[0]])}, noted
+
+
+@claims
+def isolation(sites):
+    """D3 An account whose calls fail waits alone, and a receiver that is down or slow holds up no other."""
+    for site in sites:
+        main, other = site.receivers["main"], site.receivers["other"]
+        bad, good = site.accounts[:2]
+        main.fault(f"refuse={bad}")
+        other.fault("slow")
+        before = len(main.seqs(bad))
+        site.write(bad)
+        for _ in range(5):
+            site.write(good)
+        eventually("the good account arrives", lambda: site.wrote[good] in main.seqs(good), 60)
+        assert len(main.seqs(bad)) == before
+        eventually("it is listed", lambda: site.listed("main")["failure"] == "status.500", 60)
+        eventually("the slow one is late", lambda: site.listed("other")["failure"] == "late", 60)
+        main.fault("")
+        other.fault("")
+        site.all_arrived("main")
+        site.all_arrived("other")
+
+
+@claims
+def redirects(sites):
+    """D4 Redirects are not followed. A receiver that answers 410 gets nothing more until it is resumed."""
+    for site in sites:
+        main, account = site.receivers["main"], site.accounts[2]
+        main.fault("redirect")
+        site.write(account)
+        eventually("it is listed", lambda: site.listed("main")["failure"] == "redirected", 60)
+        assert not (main.folder / "redirected").exists()
+        main.fault("410")
+        site.command("webhook", "resume", "main")
+        eventually("it is off", lambda: site.listed("main")["isOff"], 60)
+        main.fault("")
+        site.write(account)
+        site.all_arrived("other")
+        assert site.wrote[account] not in main.seqs(account)
+        site.command("webhook", "resume", "main")
+        site.all_arrived("main")
+
+
+@claims
+def replay(sites):
+    """D6 An operator sends the transactions of one account again, and skips those of another."""
+    for site in sites:
+        main, account = site.receivers["main"], site.accounts[3]
+        before = len(main.notes)
+        site.command("webhook", "replay", "main", "--from", "2", "--account", account)
+        again = range(2, site.wrote[account] + 1)
+        eventually("it is sent again", lambda: len(main.notes) >= before + len(again), 60)
+        assert main.notes[before:] == [(account, seq) for seq in again], main.notes[before:]
+        status, _, err = run("webhook", "replay", "main", "--from", "1", "--account", "nobody", *site.place)
+        assert status and "no account" in err, err
+        main.fault("500")
+        site.write(account)
+        eventually("it fails", lambda: site.listed("main")["failing"], 60)
+        skipped = site.wrote[account]
+        site.skipped.add((account, skipped))
+        site.command("webhook", "replay", "main", "--from", "end", "--account", account)
+        main.fault("")
+        site.write(account)
+        eventually("the next one arrives", lambda: site.wrote[account] in main.seqs(account), 60)
+        assert skipped not in main.seqs(account)
+        site.command("webhook", "replay", "main", "--from", skipped, "--account", account)
+        eventually("it is sent after all", lambda: skipped in main.seqs(account), 60)
+
+
+@claims
+def signatures(sites):
+    """D2 The guide's receiver refuses a body that was changed, an old timestamp, and another secret."""
+    receiver = sites[0].receivers["gate"]
+
+    def status(secret, body, sent, signed=None):
+        import base64, hashlib, hmac
+        key = base64.b64decode(secret.removeprefix("whsec_"))
+        mac = base64.b64encode(hmac.digest(key, f"a.{sent}.".encode() + (signed or body), hashlib.sha256)).decode()
+        connection = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60)
+        connection.request("POST", "/", body, {
+            "webhook-id": "a", "webhook-timestamp": str(sent), "webhook-signature": f"v1,other v1,{mac}"})
+        return connection.getresponse().status
+
+    secret, now = sites[0].secret, int(time.time())
+    body = json.dumps({"type": "willApply", "data": {"rows": []}}).encode()
+    assert status(secret, body, now) == 200
+    assert status(secret, body, now, signed=b"{}") == 401
+    assert status(secret, body, now - 301) == 401
+    assert status(run("webhook", "secret")[1].strip(), body, now) == 401
+
+
+@claims
+def hook(sites):
+    """D7 The hook's address refuses and amends rows, and one that is late or down defers the write."""
+    for site in sites:
+        account, gate, row = site.accounts[0], site.receivers["gate"], str(uuid.uuid4())
+        refused = site.write(account, content="")["notCreated"]
+        [error] = refused.values()
+        assert error["type"] == "forbidden" and error.get("code") == "empty", refused
+        assert site.write(account, content="amend", row=row)["created"]
+        _, answer = ask(site.ports[0], "POST", "/jmap", {"using": [CORE], "methodCalls": [
+            ["todo/get", {"accountId": account, "ids": [row]}, "0"]]}, site.key)
+        assert answer["methodResponses"][0][1]["list"][0]["content"] == "amended", answer
+        gate.fault("late")
+        [error] = site.write(account)["notCreated"].values()
+        assert error["type"] == "rateLimit", error
+        gate.fault("")
+        gate.program.kill()
+        [error] = site.write(account)["notCreated"].values()
+        assert error["type"] == "serverFail", error
+        gate.start()
+        assert site.write(account)["created"]
+
+
+@claims
+def killed(sites):
+    """D1 However often servers and receivers are killed, slow and failing, nothing is missed and the order is kept."""
+    chance, repeated, sent = random.Random(8), 0, 0
+    for site in sites:
+        enough = threading.Event()
+
+        def write(account):
+            while not enough.is_set():
+                with contextlib.suppress(OSError, http.client.HTTPException, AssertionError):
+                    site.write(account, index=chance.randrange(len(site.ports)))
+                time.sleep(0.01)
+
+        threads = [threading.Thread(target=write, args=[account]) for account in site.accounts]
+        before = {name: len(site.receivers[name].notes) for name in ("main", "other")}
+        first = dict(site.wrote)
+        for thread in threads:
+            thread.start()
+        for number in range(KILLS):
+            receiver = site.receivers[chance.choice(["main", "other"])]
+            receiver.fault(chance.choice(["", "", "slow", "500", "redirect"]))
+            time.sleep(chance.uniform(0, 1.5))
+            if chance.random() < 0.5:
+                receiver.program.kill()
+                receiver.start()
+            site.kill(number % len(site.ports))
+            receiver.fault("")
+        enough.set()
+        for thread in threads:
+            thread.join()
+        for name in ("main", "other"):
+            site.command("webhook", "resume", name)
+        for account in site.accounts:
+            # The last writes may have been stored without an answer.
+            site.write(account)
+        for name in ("main", "other"):
+            site.all_arrived(name)
+            new = sum(site.wrote[account] - first.get(account, 0) for account in site.accounts)
+            sent += new
+            repeated += len(site.receivers[name].notes) - before[name] - new
+    print(f"{KILLS} kills of servers on each store: {sent} transactions, {repeated} repeated", flush=True)
+
+
+@claims
+def secrets(sites):
+    """D2 Neither the logs, nor the printed configuration, nor the list has the secrets or the query of an address."""
+    for site in sites:
+        said = site.said + "".join(server.said for server in site.servers) + site.command("webhook", "list")
+        option = f"http://127.0.0.1:1/x?token=hidden-token secret={site.folder}/webhook.secret"
+        printed = run("serve", "--print-configuration", "--webhook", option, "--hook", option)[1]
+        assert "http://127.0.0.1:1/x" in printed, printed
+        (site.folder / "bad.secret").write_text("whsec_abcdefg")
+        status, out, err = run("serve", "--port", "0", "--schema", site.folder / "schema.json", "--data",
+                               site.folder / "unused", "--webhook", f"http://127.0.0.1:1 secret={site.folder}/bad.secret")
+        assert status and "webhook secret" in err, (out, err)
+        for secret in (site.secret.removeprefix("whsec_"), "hidden-token", "abcdefg"):
+            assert secret not in said + printed + out + err, secret
+
+
+@contextlib.contextmanager
+def places():
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        sites = [Site(folder / "directory", "--data", folder / "directory" / "data")]
+        stack.callback(sites[0].close)
+        if programs():
+            cluster = stack.enter_context(Postgres())
+            (folder / "secret").write_text(run("secret")[1])
+            sites.append(Site(folder / "shared", "--database", cluster.url, "--secret", folder / "secret", count=2))
+            stack.callback(sites[1].close)
+        yield sites
+
+
+if __name__ == "__main__":
+    with places() as found:
+        claims.run(found)
