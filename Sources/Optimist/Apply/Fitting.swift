@@ -7,7 +7,7 @@ import OptimistWire
 ///
 /// The server has decided the final state of each row, so their order does not matter. First, all rows are put into the
 /// tables, and then the foreign keys are checked. If a parent is missing, this is undone and repeated without the rows
-/// below that parent. If all rows fit, the deletions follow. Rows that only go on to another scope precede all others.
+/// below that parent. If all rows fit, the deletions follow. Rows that only leave for another scope precede all others.
 ///
 /// The remaining rows are tried cycle by cycle, each cycle after the rows that it needs: its parents, the holders of
 /// its unique values and, for a deletion, the rows that refer to it. So an obstacle stops only its own cycle, and a
@@ -74,7 +74,7 @@ struct Fitting: RowWork {
         }
     }
 
-    /// Lets rows go on to their next scopes first, because rows of this page may be below them there.
+    /// Moves rows to their next scopes first, because rows of this page may be below them there.
     ///
     /// - Returns: The other rows.
     private mutating func followMoves(_ some: [ReceivedRow]) throws -> [ReceivedRow] {

@@ -103,7 +103,7 @@ struct ParkedRows {
         return try Bool.fetchOne(held, arguments: [ref.table, ref.id, scope]) ?? false
     }
 
-    /// The claims on ids, except those of rows that have another version parked for another reason in another scope.
+    /// The claims on ids, without rows that have another version parked for another reason in another scope.
     func claims() throws -> [ReceivedRow] {
         try fetch(
             """

@@ -25,7 +25,7 @@ extension SyncEngine {
         return .page(hasMore: false, lacksSpaces: plan.isTroubled)
     }
 
-    /// Asks which spaces have changed, and which ones the remote does not have.
+    /// Asks which spaces have changed. The remote also names the spaces that it does not have.
     private func beginSpaces(_ account: RemoteAccount) async throws -> SpacePlan {
         try await store.leaveUnsentSpaces()
         try await store.followSpaces()

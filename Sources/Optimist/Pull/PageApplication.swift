@@ -91,7 +91,7 @@ struct PageApplication {
         }
     }
 
-    /// Applies the claims on rows that are no longer where they were. A row may go on from there to the next claim.
+    /// Applies the claims on rows that are no longer where they were, until no row moves any further.
     func releaseClaims() throws {
         while case let claims = Dictionary(grouping: try takeClaims(), by: \.scope), !claims.isEmpty {
             for (scope, rows) in claims.sorted(by: { $0.key < $1.key }) {
@@ -100,7 +100,7 @@ struct PageApplication {
         }
     }
 
-    /// Removes the claims that are to be applied next, and those that their rows have passed.
+    /// Removes the claims to apply next, and the claims that their rows have passed.
     ///
     /// - Returns: The claims to apply, at most one of each row.
     private func takeClaims() throws -> [ReceivedRow] {

@@ -24,7 +24,7 @@ struct SpacePlan: Equatable, Sendable {
             return isComplete && (isAsking || !tableProgress.contains(where: \.awaitsSettling)) ? cursor : nil
         }
 
-        /// The cursor with which to ask whether the remote still has the space. Nil if nothing of it was received.
+        /// A cursor, to ask whether the remote still has the space. Nil if no page of it was received.
         var reached: String? { cursor ?? tableProgress.lazy.compactMap(\.cursor).first }
     }
 

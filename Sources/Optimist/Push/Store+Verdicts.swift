@@ -118,7 +118,7 @@ private struct KnownEpochs {
     private func fetch(_ place: Place) throws -> String? {
         guard try Meta.guarantees(in: db).hasOrderedCursors else { return nil }
         let table = layouts.first { $0.number == place.table }?.name
-        // No page will tell until the server has admitted the person.
+        // The device asks for no page until the server has admitted the person.
         if table == MemberRow.databaseTableName, try Scope.isEntering(place.scope, in: db) { return nil }
         let progress = try table.flatMap { try ProgressTable(db, of: place.scope).fetch($0) }
         return try progress?.state?.epoch ?? Scope.fetch(place.scope, in: db).epochs.last?.name

@@ -207,7 +207,7 @@ struct SpaceMoveTests {
         #expect(try await store.parkedRows().isEmpty)
     }
 
-    @Test func `P4 a list that came back forgets where it was meanwhile`() async throws {
+    @Test func `P4 a list that is back in its space drops its claims`() async throws {
         try await begin(in: a)
         try await receiveEnd(in: b, movedTo: a, generation: 5)
         #expect(try await store.parkedRows().count == 1)

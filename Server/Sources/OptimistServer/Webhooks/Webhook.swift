@@ -16,7 +16,12 @@ public import OptimistCore
 public struct Webhook: Sendable {
     /// The accounts whose transactions a receiver gets.
     public enum Scope: String, Sendable, CaseIterable {
-        case persons, spaces, all
+        /// The persons' own accounts.
+        case persons
+        /// Spaces and public spaces.
+        case spaces
+        /// Both.
+        case all
     }
 
     /// Identifies the receiver, and its position in each account: 1 to 40 characters of a-z, 0-9 and `-`. A receiver
