@@ -14,44 +14,51 @@ struct EndpointOption: Hashable, Sendable {
     private let option: String
     private let url: URL
     private let settings: [String: [String]]
+    /// An error of the option's parser would show the whole value, which may contain a token by mistake.
+    private let problem: String?
 
     /// The default of `secret=FILE`: one or two secrets, separated by a space.
     static let variable = "OPTIMIST_WEBHOOK_SECRET"
     static let webhookExplained = "name=NAME, secret=FILE, type=TYPE, scope=persons|spaces|all and timeout=SECONDS"
     static let hookExplained = "secret=FILE and deadline=SECONDS"
 
-    @Sendable static func webhook(_ text: String) throws -> EndpointOption {
-        let option = try EndpointOption(
-            text, "--webhook", ["name", "secret", "type", "scope", "timeout"], explained: webhookExplained)
-        if let scope = option.settings["scope"]?.last { _ = try Webhook.Scope(scope, for: "--webhook: scope") }
-        _ = try option.seconds("timeout")
-        return option
+    @Sendable static func webhook(_ text: String) -> EndpointOption {
+        EndpointOption(text, "--webhook", ["name", "secret", "type", "scope", "timeout"], explained: webhookExplained)
     }
 
-    @Sendable static func hook(_ text: String) throws -> EndpointOption {
-        let option = try EndpointOption(text, "--hook", ["secret", "deadline"], explained: hookExplained)
-        _ = try option.seconds("deadline")
-        return option
+    @Sendable static func hook(_ text: String) -> EndpointOption {
+        EndpointOption(text, "--hook", ["secret", "deadline"], explained: hookExplained)
     }
 
-    private init(_ text: String, _ option: String, _ names: [String], explained: String) throws {
+    private init(_ text: String, _ option: String, _ names: [String], explained: String) {
+        self.option = option
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        guard let word = words.first, let url = URL(string: word), ["http", "https"].contains(url.scheme ?? ""),
-            url.host()?.isEmpty == false, url.user() == nil
-        else {
-            throw ValidationError("\(option) must begin with an http or https URL without a user.")
+        let url = words.first.flatMap { URL(string: $0) }
+        self.url = url ?? URL(filePath: "/")
+        var (settings, problem): ([String: [String]], String?) = ([:], nil)
+        if !["http", "https"].contains(url?.scheme ?? "") || url?.host()?.isEmpty != false || url?.user() != nil {
+            problem = "\(option) must begin with an http or https URL without a user."
         }
-        var settings: [String: [String]] = [:]
         for word in words.dropFirst() {
             let sides = word.split(separator: "=", maxSplits: 1).map(String.init)
-            guard sides.count == 2, names.contains(sides[0]) else {
-                throw ValidationError("\(option): \"\(word)\" is not a setting. The settings are \(explained).")
+            if sides.count == 2, names.contains(sides[0]) {
+                settings[sides[0], default: []].append(sides[1])
+            } else {
+                problem = "\(option) has an unknown setting. The settings are \(explained)."
             }
-            settings[sides[0], default: []].append(sides[1])
         }
-        self.option = option
-        self.url = url
+        if settings["secret"]?.contains(where: { $0.hasPrefix("whsec_") }) == true {
+            problem = "\(option): secret must be the path of a file. Put the secret into a file."
+        }
         self.settings = settings
+        self.problem = problem
+    }
+
+    /// - Throws: `ValidationError`, without the option's value.
+    func validate() throws {
+        if let problem { throw ValidationError(problem) }
+        if let scope = settings["scope"]?.last { _ = try Webhook.Scope(scope, for: "\(option): scope") }
+        _ = try (seconds("timeout"), seconds("deadline"))
     }
 
     /// For `--print-configuration`, without the query of the URL.

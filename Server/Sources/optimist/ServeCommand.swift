@@ -200,6 +200,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--admin-port must be a number from 0 to 65535.")
         }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address must be at least 1.") }
+        for endpoint in webhook + [hook].compactMap(\.self) { try endpoint.validate() }
         guard spaceRows > 0 else { throw ValidationError("--space-rows must be at least 1.") }
         guard (1...10_000).contains(spaceMembers) else {
             throw ValidationError("--space-members must be a number from 1 to 10000.")

@@ -18,8 +18,11 @@ extension Store {
             guard scope.space == space, let id = UUIDForm.bytes.stored(space) else { return }
             let next = try Self.nextMember(in: scope, db)
             try self.purge(scope, end, keeping: next, in: db, at: now)
-            if next != nil { return }
             self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
+            if next != nil {
+                // Another device may have deleted the row after the access ended.
+                return try db.execute(sql: "INSERT OR IGNORE INTO optimist_space(id) VALUES (?)", arguments: [id])
+            }
             try db.execute(sql: "DELETE FROM optimist_space WHERE id = ?", arguments: [id])
         }
     }
@@ -79,9 +82,10 @@ extension Store {
         }
     }
 
-    /// Leaves the spaces that the person left on another device, if a restored server has forgotten that: it has the
-    /// member row again, but the person's row of the space was deleted again. The last owner of other members cannot
-    /// leave, so that space comes back.
+    /// Settles spaces whose member row is here, although another device has deleted the person's row of the space.
+    ///
+    /// A server that went back has forgotten that the person left, so the device leaves again. The last owner of other
+    /// members cannot leave. Otherwise the person has joined again since, and the row of the space returns.
     func finishDepartures() async throws {
         let left = try await read { try Int64.fetchAll($0.cachedStatement(sql: Self.leftElsewhere)) }
         if left.isEmpty { return }
@@ -91,6 +95,7 @@ extension Store {
                 try db.execute(
                     sql: """
                         DELETE FROM optimist_member WHERE id = (SELECT member FROM optimist_scope WHERE number = ?1)
+                        AND (SELECT json_array_length(epochs) FROM optimist_scope WHERE number = ?1) > 1
                         AND (coalesce(role, '') <> 'owner' OR EXISTS (SELECT 1 FROM optimist_member m
                         WHERE m.space = optimist_member.space AND m.id <> optimist_member.id AND m.role = 'owner')
                         OR NOT EXISTS (SELECT 1 FROM optimist_member m

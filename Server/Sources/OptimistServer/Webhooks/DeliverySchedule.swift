@@ -24,6 +24,8 @@ struct DeliverySchedule {
         /// The account may have more transactions.
         case more
         case failed(Failure)
+        /// Some calls were confirmed, and then one failed.
+        case interrupted(Failure)
         /// The receiver does not want any more calls.
         case gone
     }
@@ -136,6 +138,10 @@ struct DeliverySchedule {
             entry.state = .ready
             entries[account] = entry
             ready.append(account)
+        case .interrupted:
+            entry.failures = 1
+            entry.state = .waiting(until: now + wait(afterFailures: 1))
+            entries[account] = entry
         case .failed, .gone:
             entry.failures += 1
             entry.state = .waiting(until: now + wait(afterFailures: entry.failures))
@@ -150,7 +156,7 @@ struct DeliverySchedule {
 
     private mutating func wait(afterFailures failures: Int) -> Duration {
         let longest = (1..<max(failures, 1)).reduce(Self.firstWait) { wait, _ in min(wait * 3, Self.maxWait) }
-        return longest * Double.random(in: 0.8...1.2, using: &random)
+        return min(longest * Double.random(in: 0.8...1.2, using: &random), Self.maxWait)
     }
 
     private mutating func wakeDue(at now: Duration) {

@@ -146,7 +146,10 @@ final class WebhookDeliveries: Service, AccountFollower {
                 metadata: ["webhook": "\(webhook.name)", "error.type": "\(type(of: error))"])
             outcome = .failed(.storage)
         }
-        if case .failed(let failure) = outcome { note(failure) }
+        switch outcome {
+        case .failed(let failure), .interrupted(let failure): note(failure)
+        case .done, .more, .gone: break
+        }
         happened(.ended(account, outcome))
     }
 
@@ -172,6 +175,7 @@ final class WebhookDeliveries: Service, AccountFollower {
         }
         if sent > position {
             try await store.move(positionOf: webhook.name, in: account, from: position, to: sent)
+            if case .failed(let failure) = outcome { outcome = .interrupted(failure) }
         }
         try Task.checkCancellation()
         return outcome

@@ -50,9 +50,22 @@ struct DeliveryScheduleTests {
             waits.append(now - failed)
         }
         #expect((.seconds(4)...Duration.seconds(7)).contains(waits[0]))
-        #expect(waits.allSatisfy { $0 <= .seconds(12 * 3_600 * 6 / 5 + 1) })
+        #expect(waits.allSatisfy { $0 <= .seconds(12 * 3_600 + 1) })
         #expect(zip(waits.prefix(8), waits.dropFirst()).allSatisfy { $0 < $1 })
         #expect(waits.reduce(.zero, +) > .seconds(86_400))
+    }
+
+    @Test func `D3 the wait of an account does not grow while some of its calls are confirmed`() {
+        var (schedule, _) = Self.begun(["a"])
+        var now = Duration.zero
+        for _ in 1...5 {
+            #expect(schedule.handle(.ended("a", .interrupted(.status(503))), at: now) == [.endTurn])
+            _ = schedule.handle(.turnEnded, at: now)
+            now += .seconds(7)
+            #expect(schedule.handle(.tick, at: now) == [.beginTurn])
+            #expect(schedule.handle(.turnBegan, at: now) == [.deliver("a")])
+        }
+        #expect(schedule.figures(at: now).failing == 1)
     }
 
     @Test func `D3 when a receiver that was down answers, all accounts are tried at once`() {
