@@ -189,8 +189,11 @@ struct SharingLawTests {
         story.write(0, at: 5) { $0.texts = [S.list: "d0w0.1"] }
         story.write(0, at: 5) { $0.places = [S.list: S.space.replacing("-", with: "")] }
         #expect(story.kinds() == [])
-        story.write(1, at: 20) { $0.places = [S.list: String?.none] }
-        #expect(story.kinds() == ["move"])
+        // Bob is not a member, so his move cannot follow the list.
+        for (person, kinds) in [("bob", []), ("ann", ["move"])] {
+            story.write(1, at: 20) { ($0.person, $0.places) = (person, [S.list: String?.none]) }
+            #expect(story.kinds() == kinds)
+        }
         #expect(story.kinds(SharedKept(refused: [1: [S.list]])) == [])
         try story.serve(S.account, [S.listRow(generation: 2)])
         try story.serve("ann", [S.listRow(in: nil, generation: 3)])
