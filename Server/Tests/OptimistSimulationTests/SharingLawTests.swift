@@ -189,7 +189,7 @@ struct SharingLawTests {
         story.write(0, at: 5) { $0.texts = [S.list: "d0w0.1"] }
         story.write(0, at: 5) { $0.places = [S.list: S.space.replacing("-", with: "")] }
         #expect(story.kinds() == [])
-        // Bob is not a member, so his move cannot follow the list.
+        // Bob is not a member of the space.
         for (person, kinds) in [("bob", []), ("ann", ["move"])] {
             story.write(1, at: 20) { ($0.person, $0.places) = (person, [S.list: String?.none]) }
             #expect(story.kinds() == kinds)
