@@ -129,7 +129,7 @@ extension RowPlace {
         return Outcome(step: step, unparked: takeClaim())
     }
 
-    /// Takes the claim that the shell applies next, and drops those that the row has passed.
+    /// Removes the claim to apply next, and the claims on earlier lives than the row's present one.
     ///
     /// - Returns: The space of the parked version.
     mutating func takeClaim() -> Int? {

@@ -82,7 +82,7 @@ extension Store {
         }
     }
 
-    /// Settles spaces whose member row is here, although another device has deleted the person's row of the space.
+    /// Settles the spaces that another device of the person has left, and whose member row this device still has.
     ///
     /// A server that went back has forgotten that the person left, so the device leaves again. The last owner of other
     /// members cannot leave. Otherwise the person has joined again since, and the row of the space returns.
@@ -110,7 +110,7 @@ extension Store {
         writes.send()
     }
 
-    /// The scopes whose member row is here, although the server has deleted the person's row of the space.
+    /// The scopes with a member row on this device, whose space another device has deleted from the person's spaces.
     private static let leftElsewhere = """
         SELECT number FROM optimist_scope o JOIN optimist_member m ON m.id = o.member
         JOIN optimist_remote r ON r.id = o.space AND r.tbl = \(SpaceTables.spaces)
