@@ -19,11 +19,7 @@ extension Store {
             let next = try Self.nextMember(in: scope, db)
             try self.purge(scope, end, keeping: next, in: db, at: now)
             self.capture.begin(as: .user, milliseconds: self.correctedMilliseconds)
-            if next != nil {
-                // Another device may have deleted the row after the access ended.
-                return try db.execute(sql: "INSERT OR IGNORE INTO optimist_space(id) VALUES (?)", arguments: [id])
-            }
-            try db.execute(sql: "DELETE FROM optimist_space WHERE id = ?", arguments: [id])
+            if next == nil { try db.execute(sql: "DELETE FROM optimist_space WHERE id = ?", arguments: [id]) }
         }
     }
 
@@ -110,9 +106,11 @@ extension Store {
         writes.send()
     }
 
-    /// The scopes with a member row on this device, whose space another device has deleted from the person's spaces.
+    /// The scopes with a confirmed member row on this device, whose space another device has deleted from the person's
+    /// spaces. Before the confirmation, nobody knows whether the person may join again.
     private static let leftElsewhere = """
         SELECT number FROM optimist_scope o JOIN optimist_member m ON m.id = o.member
+        JOIN optimist_remote c ON c.id = o.member AND c.tbl = \(SpaceTables.members) AND c.seq > 0
         JOIN optimist_remote r ON r.id = o.space AND r.tbl = \(SpaceTables.spaces)
         WHERE r.generation > 0 AND r.generation & 1 = 0
         AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
