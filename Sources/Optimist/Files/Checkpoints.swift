@@ -75,13 +75,17 @@ final class Checkpoints: Sendable {
         watch.withLock { $0 = task }
     }
 
+    /// The lock also covers the start of the copy: who finds that the watch is over and waits for the queue waits for
+    /// the copy too.
     private func goesOnWatching() -> Bool {
-        switch log.withLock({ $0.look() }) {
-        case .writing: return true
-        case .copied: return false
-        case .rest:
-            queue.async { [self] in finish(copy()) }
-            return false
+        log.withLock { log in
+            switch log.look() {
+            case .writing: return true
+            case .copied: return false
+            case .rest:
+                queue.async { [self] in finish(copy()) }
+                return false
+            }
         }
     }
 
