@@ -157,6 +157,20 @@ package struct PostgresOpening: Sendable {
         return answer
     }
 
+    /// Imports rows. Servers may keep running, and their devices hear of the rows.
+    ///
+    /// - Parameter work: Uses the import.
+    /// - Throws: What `work` throws, or `OptimistError` with code `schemaConflict` if no server has served the database.
+    package func importing(_ keys: ServerKeys, _ work: (RowImport) async throws -> Void) async throws {
+        try await explaining { try keys.check(try migrated()) }
+        guard let schema = try await rememberedSchema() else { throw OptimistError.noServedSchema(at: database.place) }
+        let storage = try await assemble(schema, keys)
+        try await explainingAsync {
+            try await work(RowImport(into: storage, schema: schema, dependencies: dependencies))
+        }
+        await (storage.channel as? PostgresChannel)?.drain()
+    }
+
     /// Begins an epoch, and returns its name. Running servers use the new epoch from their next transaction.
     package func beginEpoch() async throws -> String {
         let name = dependencies.makeEpoch()

@@ -121,7 +121,8 @@ public final class OptimistServer: Service {
     private var services: [any Service] {
         var services: [any Service] = [application(upTo: Self.maxConnections()), housekeeping] + resetDelivery
         if let file = storage.controlSocket {
-            services.append(ControlSocket(accounts: registry, file: file, logger: configuration.logger))
+            services.append(
+                ControlSocket(accounts: registry, imports: imports, file: file, logger: configuration.logger))
         }
         let watch = metrics.map {
             FigureWatch(
@@ -143,6 +144,15 @@ public final class OptimistServer: Service {
                     channel: channel, service: routes.service, accounts: registry, watch: routes.watch))
         }
         return services
+    }
+
+    /// For an operator's `optimist import`.
+    var imports: RowImport {
+        RowImport(
+            service: routes.service, accounts: storage.accounts,
+            announce: { [watch = routes.watch] in
+                watch.announce(account: $0.account, types: $0.types, state: $0.state)
+            })
     }
 
     func adminRoutes(_ watch: FigureWatch?) -> AdminRoutes {

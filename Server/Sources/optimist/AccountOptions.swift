@@ -1,10 +1,8 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 import ArgumentParser
-import AsyncHTTPClient
 import Foundation
 import Logging
-import NIOCore
 import NIOHTTP1
 import OptimistCore
 import OptimistPostgres
@@ -67,25 +65,9 @@ struct OperatorOrders {
 
     /// Sends the order to the server that has locked the directory.
     private static func ask(_ socket: URL, _ order: AccountOrder) async throws -> JSON {
-        let path = socket.absoluteURL.path.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        var request = HTTPClientRequest(url: "http+unix://\(path)/orders")
-        request.method = .POST
-        request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(order)))
-        let response: HTTPClientResponse
-        let body: ByteBuffer
-        do {
-            response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
-            body = try await response.body.collect(upTo: 64 << 20)
-        } catch {
-            throw OptimistError(
-                .dataInUse,
-                """
-                A server is using the data, but does not answer at \(socket.path). Run this command as the user that \
-                the server runs as, or stop the server first.
-                """, cause: error)
-        }
-        let answer = try JSON(parsing: body.readableBytesView)
-        guard response.status == .ok else {
+        let (status, body) = try await ControlRequest.post("orders", JSONEncoder().encode(order), to: socket)
+        let answer = try JSON(parsing: body)
+        guard status == .ok else {
             throw OptimistError(.notFound, answer["error"]?.string ?? "The server does not know this command.")
         }
         return answer

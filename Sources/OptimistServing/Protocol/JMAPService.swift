@@ -10,9 +10,9 @@ import OptimistCore
     let store: any SyncStore
     let settings: ServingSettings
     let now: @Sendable () -> Date
-    private let believed: @Sendable () -> Date
+    let believed: @Sendable () -> Date
     /// The server's hybrid clock. Writers use it one after another, within their transactions.
-    private let hybrid = Mutex(HybridClock())
+    let hybrid = Mutex(HybridClock())
 
     /// - Parameters:
     ///   - now: Returns the time of day, which stamps the writes of clients without clocks. Called on any thread.

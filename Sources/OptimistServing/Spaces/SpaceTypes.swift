@@ -21,6 +21,8 @@
         self.invitation = invitation
     }
 
+    public var all: Set<String> { [space, member, invitation] }
+
     /// The schema with these types, if it lets rows be in spaces. Other schemas are unchanged.
     public func added(to schema: Schema) -> Schema {
         guard schema.types.values.contains(where: { $0.space != nil }) else { return schema }

@@ -14,7 +14,7 @@ import ServiceLifecycle
 /// orders at a socket in its directory, and immediately notifies the devices that listen to the server. Only the
 /// directory's owner can open the socket.
 package enum AccountOffice {
-    /// HTTP over a Unix socket, `POST /orders`.
+    /// HTTP over a Unix socket: `POST /orders` and `POST /imports`.
     package static func socket(at directory: URL) -> URL { directory.appending(path: "control.sock") }
 
     /// Carries out an order in a directory that is not used by a server.
@@ -25,19 +25,28 @@ package enum AccountOffice {
     package static func carryOut(
         _ order: AccountOrder, at directory: URL, dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
+        let storage = try open(directory, dependencies)
+        defer { storage.close() }
+        return try await carryOut(order, in: storage, dependencies)
+    }
+
+    /// Opens a directory that is not used by a server.
+    ///
+    /// - Throws: `OptimistError` with code `dataInUse` or `unreadableData`.
+    package static func open(
+        _ directory: URL, _ dependencies: Dependencies = Dependencies()
+    ) throws -> OpenedStorage {
         let file = try ServerDatabase.existingFile(in: directory)
         let lock = try DirectoryLock(directory: directory)
-        defer { lock.release() }
         let database = try ServerDatabase(path: file.path, epoch: nil)
         let commits = GroupCommit(writer: database.pool)
-        let storage = OpenedStorage(
+        return OpenedStorage(
             rows: SQLiteSyncStore(database, commits: commits),
             accounts: SQLiteAccountStore(reader: database.pool, commits: commits),
             health: SQLiteHealthStore(reader: database.pool, commits: commits),
             attempts: LocalAttempts(elapsed: dependencies.clock.stopwatch()),
             keys: try ServerKeys(directory: directory),
-            trouble: { nil })
-        return try await carryOut(order, in: storage, dependencies)
+            trouble: { nil }, close: { lock.release() })
     }
 
     package static func carryOut(
@@ -59,6 +68,7 @@ package enum AccountOffice {
 
 struct ControlSocket: Service {
     let accounts: Accounts
+    let imports: RowImport
     let file: URL
     let logger: Logger
 
@@ -80,8 +90,23 @@ struct ControlSocket: Service {
         }
     }
 
+    /// The largest batch of `optimist import`.
+    private static let maxBatchBytes = 64 << 20
+
     private var application: some ApplicationProtocol {
         let router = Router()
+        router.post("imports") { request, _ in
+            let body = try await request.body.collect(upTo: Self.maxBatchBytes)
+            guard let batch = try? JSONDecoder().decode(ImportBatch.self, from: Data(body.readableBytesView)) else {
+                return Response(.badRequest, body: Array("{}".utf8))
+            }
+            do {
+                return Response(body: [UInt8](try JSONEncoder().encode(await imports.carryOut(batch))))
+            } catch let error as OptimistError {
+                let answer: JSON = ["error": .string(error.message)]
+                return Response(.notFound, body: answer.bytes)
+            }
+        }
         router.post("orders") { request, _ in
             let body = try await request.body.collect(upTo: 65_536)
             guard let order = try? JSONDecoder().decode(AccountOrder.self, from: Data(body.readableBytesView)) else {

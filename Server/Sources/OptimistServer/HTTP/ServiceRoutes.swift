@@ -54,6 +54,15 @@ extension Routes {
             guard let address = EmailAddress(email) else { return Self.page([], for: reader) }
             return Self.page([try await accounts.store.account(email: address.text)], for: reader)
         }
+        let (issuer, subject) = (query["issuer"].map { String($0) }, query["subject"].map { String($0) })
+        if issuer != nil || subject != nil {
+            guard let issuer, let subject else {
+                throw RequestProblem(
+                    type: "about:blank", status: 400, detail: "\"issuer\" and \"subject\" are used together.")
+            }
+            let identity = ProviderIdentity(issuer: issuer, subject: subject)
+            return Self.page([try await accounts.store.account(of: identity)], for: reader)
+        }
         guard let limit = query["limit"].map({ Int($0) }) ?? Self.pageSize, (1...Self.maxPageSize).contains(limit)
         else {
             throw RequestProblem(

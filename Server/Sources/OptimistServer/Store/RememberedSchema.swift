@@ -2,7 +2,7 @@
 
 package import Foundation
 import GRDB
-import OptimistCore
+package import OptimistCore
 package import OptimistWire
 
 /// The schema that was last served, stored with the data and in its backups.
@@ -36,5 +36,13 @@ package enum RememberedSchema {
                 "The schema stored with the data cannot be read. Pass it with --schema FILE.",
                 cause: error)
         }
+    }
+}
+
+extension OptimistError {
+    /// A command needs the schema of data that no server has served.
+    package static func noServedSchema(at place: String) -> Self {
+        OptimistError(
+            .schemaConflict, "No server has served \(place), so its schema is not known. Start a server on it first.")
     }
 }

@@ -1,0 +1,156 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+import Foundation
+package import OptimistCore
+@_spi(Internals) import OptimistServing
+@_spi(Internals) package import OptimistWire
+import Synchronization
+
+extension OptimistError.Code {
+    /// Rows cannot be imported as they were ordered.
+    package static let badImport = Self("import.bad")
+}
+
+/// Stores batches of rows for `optimist import`, in the server's process or in the command's.
+package final class RowImport: Sendable {
+    private let service: JMAPService
+    private let accounts: any AccountStore
+    private let announce: @Sendable (JMAPService.AccountChange) -> Void
+    private let known = Mutex(KnownAccounts())
+
+    init(
+        service: JMAPService, accounts: any AccountStore,
+        announce: @escaping @Sendable (JMAPService.AccountChange) -> Void
+    ) {
+        self.service = service
+        self.accounts = accounts
+        self.announce = announce
+    }
+
+    /// Imports into data that no server of this process has opened.
+    ///
+    /// - Parameter schema: The schema that the data was last served with.
+    package convenience init(
+        into storage: OpenedStorage, schema: Schema, dependencies: Dependencies = Dependencies()
+    ) {
+        let pokes = Pokes(channel: storage.channel)
+        self.init(
+            service: JMAPService(
+                store: storage.rows,
+                settings: ServingSettings(
+                    schema: schema, makeRowID: { dependencies.makeID().uuidString.lowercased() }),
+                now: dependencies.now),
+            accounts: storage.accounts,
+            announce: { pokes.announce(.changed(account: $0.account, types: $0.types, state: $0.state)) })
+    }
+
+    /// Stores the rows of a batch in one transaction, or only checks them.
+    ///
+    /// - Throws: `OptimistError` with code `import.bad` if the schema does not have the type, or the store's error.
+    ///   Nothing is then stored.
+    package func carryOut(_ batch: ImportBatch) async throws -> ImportReport {
+        let schema = service.schema
+        let types = Set(schema.types.keys).subtracting(SpaceTypes().all)
+        guard types.contains(batch.type), let definition = schema.types[batch.type] else {
+            throw OptimistError(
+                .badImport,
+                "The schema does not have the type \"\(batch.type)\". Its types are: "
+                    + "\(types.sorted().joined(separator: ", ")).")
+        }
+        let line = ImportLine(batch: batch, definition: definition)
+        var report = ImportReport()
+        var read: [ImportLine.Row] = []
+        read.reserveCapacity(batch.lines.count)
+        for text in batch.lines {
+            do throws(ImportLine.Fault) { read.append(try line.row(text)) } catch {
+                report.refused.append(.init(line: text.number, code: error.code, message: error.message))
+            }
+        }
+        let found = try await find(Set(read.map(\.accountKey)), batch)
+        var rows = RowsToImport(
+            type: batch.type, rows: [:], milliseconds: batch.milliseconds, isDryRun: batch.isDryRun)
+        var numbers: [String: [Int]] = [:]
+        for row in read {
+            guard let account = found[row.accountKey] else {
+                report.refused.append(.init(line: row.line, code: "accountNotFound", message: batch.noAccount))
+                continue
+            }
+            rows.rows[account, default: []].append(.init(id: line.id(of: row, in: account), values: row.values))
+            numbers[account, default: []].append(row.line)
+        }
+        let outcome = try await service.carryOut(rows)
+        for change in outcome.changes { announce(change) }
+        for (account, verdicts) in outcome.verdicts {
+            for (number, verdict) in zip(numbers[account] ?? [], verdicts) {
+                report.add(verdict, ofLine: number, isDryRun: batch.isDryRun)
+            }
+        }
+        report.refused.sort { $0.line < $1.line }
+        return report
+    }
+
+    // MARK: - Accounts
+
+    /// The accounts that the present run has found, by key.
+    private struct KnownAccounts {
+        var run = ""
+        var accounts: [String: String] = [:]
+
+        static let limit = 200_000
+    }
+
+    private func find(_ keys: Set<String>, _ batch: ImportBatch) async throws -> [String: String] {
+        if batch.accountKey == .column {
+            return Dictionary(uniqueKeysWithValues: keys.map { ($0, SpaceAccount.id(ofSpace: $0.lowercased()) ?? $0) })
+        }
+        var found = known.withLock { known in
+            if known.run != batch.run || known.accounts.count > KnownAccounts.limit {
+                known = KnownAccounts(run: batch.run)
+            }
+            return known.accounts.filter { keys.contains($0.key) }
+        }
+        for key in keys where found[key] == nil { found[key] = try await account(key, batch)?.id }
+        known.withLock { $0.accounts.merge(found) { $1 } }
+        return found
+    }
+
+    private func account(_ key: String, _ batch: ImportBatch) async throws -> StoredAccount? {
+        if let issuer = batch.issuer {
+            return try await accounts.account(of: ProviderIdentity(issuer: issuer, subject: key))
+        }
+        guard let address = EmailAddress(key) else { return nil }
+        return try await accounts.account(email: address.text)
+    }
+}
+
+extension ImportBatch {
+    fileprivate var noAccount: String {
+        switch accountKey {
+        case .email: "No account has the email address in \"\(accountColumn)\"."
+        case .identity: "No account has the identity in \"\(accountColumn)\"."
+        case .column: "The account does not exist."
+        }
+    }
+}
+
+extension ImportReport {
+    fileprivate mutating func add(_ verdict: ImportVerdict, ofLine line: Int, isDryRun: Bool) {
+        switch verdict {
+        case .written: written += 1
+        case .unchanged: unchanged += 1
+        case .gone: gone += 1
+        // A dry run stores no row, so that rows of earlier lines are missing, too.
+        case .refused("blocked", _) where isDryRun: waiting += 1
+        case .refused(let code, let message):
+            refused.append(Refusal(line: line, code: code, message: message))
+        }
+    }
+
+    /// Adds the effect of a later batch.
+    package mutating func add(_ later: ImportReport) {
+        written += later.written
+        unchanged += later.unchanged
+        gone += later.gone
+        waiting += later.waiting
+    }
+}

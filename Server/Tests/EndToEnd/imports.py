@@ -1,0 +1,435 @@
+# This source file is part of the Optimist open source project, under the MIT licence.
+"""`optimist import` and `optimist views`, on a directory and on PostgreSQL, also while servers run.
+
+It starts servers with $OPTIMIST.
+"""
+
+import contextlib
+import csv
+import datetime
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[3] / "Scripts")]
+from claims import Claims, Skip  # noqa: E402
+from form import form  # noqa: E402
+from program import OPTIMIST, PATIENCE, Program, run  # noqa: E402
+from testing.postgres import Postgres, programs  # noqa: E402
+from writers import ask  # noqa: E402
+
+CORE = "urn:ietf:params:jmap:core"
+SCHEMA = {"id": "shop", "version": 1, "types": {
+    "list": {"title": {"type": "string", "required": True}},
+    "item": {
+        "name": {"type": "string", "maxBytes": 200}, "list": {"type": "ref", "to": "list"},
+        "done": {"type": "bool"}, "price": {"type": "number"}, "count": {"type": "int"}, "big": {"type": "int64"},
+        "due": {"type": "date"}, "photo": {"type": "data"}, "tags": {"type": "json"}, "likes": {"type": "counter"},
+        "id_": {"type": "string"}}}}
+# The namespace of derived ids, as in Documentation/MovingHere.md.
+NAMES = uuid.UUID("ba890392-d3a1-4b98-89b2-825c7ca53db8")
+EXPORTS = Path(__file__).resolve().parents[3] / "Examples" / "Exports"
+ROWS = form(30_000, 200_000, 1_000_000)
+PEOPLE = 40
+claims = Claims()
+
+
+class Site:
+    """A server and its data. `place` is the option that names the data."""
+
+    def __init__(self, folder, *place):
+        self.folder, self.place, self.server = Path(folder), place, None
+        self.schema = self.folder / "schema.json"
+        self.schema.write_text(json.dumps(SCHEMA))
+        self.start()
+        self.key = self.command("key", "create", "imports", "--scope", "write").strip()
+        self.people = {}
+        self.cluster = None
+
+    def start(self):
+        self.server = Program("serve", "--port", "0", "--schema", str(self.schema), *self.place)
+        self.port = urlsplit(self.server.find(r"serves (http://[^ ]+)")).port
+
+    def stop(self):
+        self.server.terminate()
+
+    def command(self, *arguments):
+        status, out, err = run(*arguments, *self.place)
+        assert status == 0, (arguments, out, err)
+        return out
+
+    def person(self, name):
+        """The account of a person, by an address."""
+        email = f"{name}@example.org"
+        if email not in self.people:
+            status, made = ask(self.port, "POST", "/service/accounts", {"email": email}, self.key, patience=PATIENCE)
+            assert status == 201, made
+            self.people[email] = made["id"]
+        return email, self.people[email]
+
+    def jmap(self, method, account, **arguments):
+        status, answer = ask(self.port, "POST", "/jmap", {
+            "using": [CORE], "methodCalls": [[method, {"accountId": account, **arguments}, "0"]]}, self.key,
+            patience=PATIENCE)
+        assert status == 200, answer
+        return answer["methodResponses"][0][1]
+
+    def rows(self, kind, account):
+        return {row["id"]: row for row in self.jmap(f"{kind}/get", account, ids=None)["list"]}
+
+    def people_all(self):
+        return list(self.people.items())
+
+    def sql(self, text, role="optimist", fails=False):
+        """What psql prints, or its error."""
+        try:
+            out = self.cluster.run("psql", self.cluster.url.replace("user=optimist", f"user={role}"), "-Atqc", text)
+        except OSError as error:
+            assert fails, error
+            return str(error)
+        assert not fails, out
+        return out
+
+    def link(self, issuer, subject, account):
+        """Gives an identity to an account, as a sign-in with a provider does."""
+        statement = "INSERT INTO optimist_identities (issuer, subject, account_id, linked_at) VALUES "
+        text = f"{statement}('{issuer}', '{subject}', '{account}', 0)"
+        if self.cluster:
+            self.sql(text)
+        else:
+            with contextlib.closing(sqlite3.connect(self.place[1] + "/optimist.sqlite", timeout=PATIENCE)) as opened, opened:
+                opened.execute(text)
+
+    def tables(self):
+        """The rows of all views, by type."""
+        if self.cluster:
+            if self.sql("SELECT 1 FROM pg_roles WHERE rolname = 'reader'") == "":
+                self.sql("CREATE ROLE reader LOGIN")
+            self.command("views", "--reader", "reader")
+            views = self.sql("SELECT viewname FROM pg_views WHERE schemaname = 'optimist_views'").split()
+            return {view: json.loads(self.sql(
+                f"SELECT coalesce(json_agg(v), '[]') FROM optimist_views.\"{view}\" v", role="reader")) for view in views}
+        file = self.folder / "reports.sqlite"
+        self.command("views", "--to", str(file))
+        assert file.stat().st_mode & 0o077 == 0 and not list(self.folder.glob(".*")), "it is private and complete"
+        with contextlib.closing(sqlite3.connect(file)) as opened:
+            opened.row_factory = sqlite3.Row
+            names = [row[0] for row in opened.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            return {name: [dict(row) for row in opened.execute(f'SELECT * FROM "{name}"')] for name in names}
+
+    def same(self, served, shown, kind):
+        """Whether a view shows a value as the API does."""
+        if served is None or shown is None:
+            return served is None and shown is None
+        if kind == "int64":
+            return int(served) == shown
+        if kind == "date":
+            return instant(served) == instant(shown)
+        if kind == "bool":
+            return served is bool(shown)
+        if self.cluster:
+            return shown == (served.replace("\0", "\ufffd") if kind == "string" else served)
+        return shown == served if kind != "json" else json.loads(shown) == served
+
+    def imports(self, file, kind, *options, status=0):
+        got, out, err = run("import", file, "--type", kind, "--account-from", "email", *options, *self.place)
+        assert got == status, (got, out, err)
+        return out
+
+    def file(self, name, rows):
+        """A file of rows. The rows of a CSV file are lists, and the first has the names."""
+        path = self.folder / name
+        with path.open("w", newline="") as file:
+            if name.endswith(".csv"):
+                csv.writer(file).writerows(rows)
+            else:
+                file.writelines(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+        return str(path)
+
+
+def values(row):
+    """The columns of a row that have values, and its id."""
+    return {name: value for name, value in row.items() if not name.startswith("@") and value is not None}
+
+
+def instant(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def shown_time(rows, row):
+    return next(instant(found["changed_at"]).timestamp() for found in rows if found["id"] == row)
+
+
+@claims
+def merges(sites):
+    """D1 D2 rows of JSON Lines and of CSV get the ids and types that the schema says, and again they change nothing."""
+    for site in sites:
+        email, account = site.person("merges")
+        lists = site.file("lists.jsonl", [{"account": email, "id": "groceries", "title": "Groceries"}])
+        assert "1 rows written" in site.imports(lists, "list")
+        items = site.file("items.csv", [
+            ["account", "id", "name", "list", "done", "price", "count", "big", "due", "tags", "likes"],
+            [email, "7", "Milk, \"fresh\"\nand cold", "groceries", "true", "1.5", "2", "9007199254740993",
+             "2026-11-28T10:00:00Z", "[1,\"a\"]", "5"],
+            [email.upper(), "8", "", "", "0", "", "", "", "", "", ""]])
+        assert "2 rows written" in site.imports(items, "item")
+        group = str(uuid.uuid5(NAMES, "list/groceries"))
+        first, second = (str(uuid.uuid5(NAMES, f"item/{name}")) for name in ("7", "8"))
+        rows = site.rows("item", account)
+        assert set(rows) == {first, second} and set(site.rows("list", account)) == {group}, rows
+        assert values(rows[first]) == {
+            "id": first, "name": "Milk, \"fresh\"\nand cold", "list": group, "done": True, "price": 1.5, "count": 2,
+            "big": "9007199254740993", "due": "2026-11-28T10:00:00Z", "tags": [1, "a"], "likes": 5}, rows[first]
+        assert values(rows[second]) == {"id": second, "done": False}, rows[second]
+        before = site.jmap("item/get", account, ids=None)["state"]
+        os.utime(items)
+        assert "0 rows written, 2 unchanged" in site.imports(items, "item")
+        assert site.jmap("item/get", account, ids=None)["state"] == before
+
+
+@claims
+def devices(sites):
+    """D2 D3 a second import keeps later edits and deletions, and adds nothing to counters."""
+    for site in sites:
+        email, account = site.person("devices")
+        ids = [str(uuid.uuid4()) for _ in range(3)]
+        file = site.file("edited.jsonl", [
+            {"account": email, "id": row, "name": "old", "likes": 1} for row in ids])
+        exported = "2026-01-01T00:00:00Z"
+        assert "3 rows written" in site.imports(file, "item", "--as-of", exported)
+        site.jmap("item/set", account, update={ids[0]: {"name": "new", "likes": {"@add": 2}}}, destroy=[ids[1]])
+        said = site.imports(file, "item", "--as-of", exported)
+        assert "0 rows written, 2 unchanged, 1 left as deleted" in said, said
+        rows = site.rows("item", account)
+        assert set(rows) == {ids[0], ids[2]} and (rows[ids[0]]["name"], rows[ids[0]]["likes"]) == ("new", 3), rows
+        newer = site.file("newer.jsonl", [{"account": email, "id": ids[0], "name": "newest"}])
+        later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=400)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert "1 rows written" in site.imports(newer, "item", "--as-of", later)
+        site.jmap("item/set", account, update={ids[0]: {"name": "a device's"}})
+        assert site.rows("item", account)[ids[0]]["name"] == "a device's"
+
+
+@claims
+def refused(sites):
+    """D4 a dry run lists each refused row with its line and stores nothing, and the import stores the others."""
+    for site in sites:
+        email, account = site.person("refused")
+        lines = [
+            {"account": email, "title": "good"}, "not JSON", "", {"account": email}, {"title": "no account"},
+            {"account": "eve@example.org", "title": "stranger"}, {"account": email, "title": 7},
+            {"account": email, "title": "unknown", "colour": "red"}, {"account": email, "title": "also good"}]
+        file = site.file("bad.jsonl", lines)
+        for options, written in [(["--dry-run"], 0), ([], 2)]:
+            said = site.imports(file, "list", *options, status=1).splitlines()
+            found = [line.split(":")[0:2] for line in said[:-1]]
+            assert found == [
+                ["line 2", " notJSON"], ["line 4", " invalidProperties"], ["line 5", " accountNotFound"],
+                ["line 6", " accountNotFound"], ["line 7", " invalidProperties"], ["line 8", " invalidProperties"]], said
+            assert said[-1].startswith("2 rows") and said[-1].endswith("6 refused."), said
+            assert len(site.rows("list", account)) == written
+        for name, rows, problem in [
+                ("a.csv", [["account", "title"], [email]], "line 2: It has 1 values"),
+                ("b.csv", [["account", "account"]], "line 1: Each column"), ("c.txt", [], "must end in .jsonl or .csv")]:
+            status, _, err = run("import", site.file(name, rows), "--type", "list", "--account-from", "email", *site.place)
+            assert status == 1 and problem in err, err
+        status, _, err = run("import", file, "--type", "lists", "--account-from", "email", *site.place)
+        assert status == 1 and "item, list" in err, err
+
+
+@claims
+def accounts(sites):
+    """D1 K5 an import finds accounts by their ids and by their identities, and so do programs."""
+    for site in sites:
+        email, account = site.person("accounts")
+        site.link("https://id.example", "ann", account)
+        file = site.file("ids.jsonl", [{"owner": account, "title": "by id"}, {"owner": "a0", "title": "nobody's"}])
+        status, out, _ = run(
+            "import", file, "--type", "list", "--account-from", "column", "--account-column", "owner", *site.place)
+        assert status == 1 and "line 2: accountNotFound" in out, out
+        assert [row["title"] for row in site.rows("list", account).values()] == ["by id"]
+        file = site.file("subjects.jsonl", [{"owner": "ann", "title": "by identity"}, {"owner": "eve", "title": "none"}])
+        status, out, _ = run(
+            "import", file, "--type", "list", "--account-from", "identity", "--issuer", "https://id.example",
+            "--account-column", "owner", *site.place)
+        assert status == 1 and "line 2: accountNotFound" in out, out
+        assert sorted(row["title"] for row in site.rows("list", account).values()) == ["by id", "by identity"]
+        path = f"/service/accounts?issuer={quote('https://id.example', safe='')}"
+        found = ask(site.port, "GET", f"{path}&subject=ann", token=site.key)[1]["accounts"]
+        assert [(each["id"], each["email"]) for each in found] == [(account, email)], found
+        assert ask(site.port, "GET", f"{path}&subject=eve", token=site.key)[1]["accounts"] == []
+        assert ask(site.port, "GET", path, token=site.key)[0] == 400
+
+
+@claims
+def exports(sites):
+    """D1 the scripts of the guide turn each sample into rows that the server takes."""
+    milk = {"name": "Milk", "done": True, "count": 2, "price": 1.5, "due": "2026-11-28T10:00:00.123Z"}
+    for site in sites:
+        table = (EXPORTS / "samples" / "supabase.csv").read_text()
+        if site.cluster:
+            site.cluster.run("psql", site.cluster.url, "-qc", (EXPORTS / "samples" / "supabase.sql").read_text())
+            table = site.cluster.run("psql", site.cluster.url, "-qc", "SET timezone = 'UTC'", "-c", "\\copy items to stdout csv header")
+        store = site.folder / "coredata.sqlite"
+        with contextlib.closing(sqlite3.connect(store)) as opened:
+            opened.executescript((EXPORTS / "samples" / "coredata.sql").read_text())
+        for name, arguments, given in [
+                ("firestore", [EXPORTS / "samples" / "firestore.json"], ""),
+                ("supabase", ["--dates", "due", "--booleans", "done", "--numbers", "count,price", "--json", "tags"], table),
+                ("realm", [EXPORTS / "samples" / "realm.json", "--class", "items", "--account", "realm@example.org",
+                           "--dates", "due"], ""),
+                ("coredata", [store, "--entity", "Item", "--account", "coredata@example.org", "--columns",
+                              "name,done,count,price,due,list,photo", "--dates", "due", "--booleans", "done", "--links",
+                              "list"], "")]:
+            email, account = site.person(name)
+            site.link(f"https://{name}.example", "UID", account)
+            made = subprocess.run(
+                [sys.executable, EXPORTS / f"{name}.py", *map(str, arguments)], input=given, capture_output=True, text=True,
+                check=True).stdout
+            file = site.file(f"{name}.jsonl", [])
+            Path(file).write_text(made)
+            # The list comes first, because items refer to it.
+            lists = {"firestore": "groceries", "supabase": "groceries", "realm": "65f0c0ffee0000000000b001",
+                     "coredata": "coredata@example.org/7"}
+            site.imports(site.file("list.jsonl", [{"account": email, "id": lists[name], "title": "x"}]), "list")
+            key = (["email"] if name in ("realm", "coredata") else ["identity", "--issuer", f"https://{name}.example"])
+            status, out, err = run("import", file, "--type", "item", "--account-from", *key, *site.place)
+            assert status == 0, (name, out, err)
+            rows = [row for row in site.rows("item", account).values() if row["name"] == "Milk"]
+            assert len(rows) == 1 and values(rows[0]).items() >= milk.items(), (name, rows)
+            assert rows[0]["list"] in site.rows("list", account), (name, rows)
+            photo = {"firestore": "-_8", "coredata": "-_8"}.get(name)
+            assert rows[0]["photo"] == photo, (name, rows)
+
+
+@claims
+def reports(sites):
+    """D5 the views show the living rows of each type as the API does, and nothing else."""
+    for site in sites:
+        email, account = site.person("reports")
+        odd = str(uuid.uuid4())
+        site.imports(site.file("rows.jsonl", [
+            {"account": email, "id": odd, "name": "NUL \0 and \\u0000 and ' and é", "done": False, "price": -0.25,
+             "count": -(1 << 53), "big": str(-(1 << 63)), "due": "1969-12-31T23:59:59.999Z", "photo": "-_8",
+             "tags": {"a": [None, 1.5]}, "likes": 3, "id_": "x"},
+            {"account": email, "id": str(uuid.uuid4()), "name": "gone"},
+            *({"account": email, "id": str(uuid.uuid4()), "name": f"row {number}", "tags": number}
+              for number in range(20))]), "item")
+        site.jmap("item/set", account, update={odd: {"done": True}}, destroy=[
+            row for row, found in site.rows("item", account).items() if found["name"] == "gone"])
+        tables = site.tables()
+        assert set(tables) == {"list", "item"}, set(tables)
+        for kind, columns in SCHEMA["types"].items():
+            shown = {(row["account_id"], row["id"]): row for row in tables[kind]}
+            served = {(each, key): row for _, each in site.people_all() for key, row in site.rows(kind, each).items()}
+            assert len(shown) == len(tables[kind]) and set(shown) == set(served), (kind, len(shown), len(served))
+            for key, row in served.items():
+                assert set(shown[key]) == {"account_id", "id", "changed_at", *columns}, shown[key]
+                for name, column in columns.items():
+                    assert site.same(row[name], shown[key][name], column["type"]), (name, row[name], shown[key][name])
+                assert abs(time.time() - instant(shown[key]["changed_at"]).timestamp()) < 3 * 365 * 86_400, shown[key]
+        now = shown_time(tables["item"], odd)
+        assert abs(time.time() - now) < 600, "the time of the last write"
+
+
+@claims
+def strangers(sites):
+    """D5 a role that may read the views reads no table, and a new version of the schema needs new views."""
+    site = sites[-1]
+    if not site.cluster:
+        raise Skip("PostgreSQL is not installed")
+    site.command("views", "--reader", "reader")
+    for table in ("optimist_rows", "optimist_accounts", "optimist_settings"):
+        denied = site.sql(f"SELECT count(*) FROM {table}", role="reader", fails=True)
+        assert "permission denied" in denied, denied
+    for change in ("DELETE FROM optimist_views.list", "UPDATE optimist_views.list SET title = 'x'"):
+        assert site.sql(change, role="reader", fails=True)
+    email, _ = site.person("strangers")
+    site.imports(site.file("renamed.jsonl", [{"account": email, "title": "kept"}]), "list")
+    site.server.kill()
+    changed = json.loads(json.dumps(SCHEMA))
+    changed["version"] = 2
+    changed["types"]["list"] = {"heading": {"type": "string", "required": True, "was": [{"name": "title", "until": 1}]}}
+    site.schema.write_text(json.dumps(changed))
+    site.start()
+    site.command("views")
+    assert site.sql("SELECT count(*) FROM optimist_views.list WHERE heading = 'kept'", role="reader").strip() == "1"
+    site.sql("CREATE VIEW mine AS SELECT heading FROM optimist_views.list")
+    status, _, err = run("views", *site.place)
+    assert status == 1 and "Other views depend on optimist_views.list" in err, err
+    site.sql("CREATE SCHEMA other")
+    status, _, err = run("views", "--into", "other", *site.place)
+    assert status == 1 and "did not make" in err, err
+
+
+@claims
+def interrupted(sites):
+    """D3 an import that is killed ten times, and then ends, has stored each row once."""
+    for site in sites:
+        people = [site.person(f"crowd{number}") for number in range(PEOPLE)]
+        rows = site.folder / "many.jsonl"
+        with rows.open("w") as file:
+            for number in range(ROWS):
+                file.write(json.dumps({
+                    "account": people[number % PEOPLE][0], "id": str(number), "name": f"row {number}",
+                    "likes": 1}) + "\n")
+        if "--data" in site.place:
+            site.stop()
+        arguments = [OPTIMIST, "import", rows, "--type", "item", "--account-from", "email", *site.place]
+        begun = time.monotonic()
+        random.seed(43)
+        pause = form(0.5, 1, 2)
+        kills = 0
+        while kills < 10:
+            with subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL) as process:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(pause * (0.5 + random.random()))
+                if process.poll() is None:
+                    process.send_signal(signal.SIGKILL)
+                    kills += 1
+                    pause *= 1.4
+                else:
+                    pause /= 2
+        status, out, err = run(*arguments[1:], seconds=3600)
+        assert status == 0 and "0 refused" in out, (out, err)
+        assert " 0 unchanged" not in out, "every kill was before the first rows were stored"
+        print(f"      {ROWS} rows, ten kills: {time.monotonic() - begun:.0f} s; {out.strip()}", flush=True)
+        if "--data" in site.place:
+            site.start()
+        for number, (_, account) in enumerate(people):
+            found = []
+            for start in range(number, ROWS, PEOPLE * 500):
+                ids = [str(uuid.uuid5(NAMES, f"item/{row}")) for row in range(start, min(ROWS, start + PEOPLE * 500), PEOPLE)]
+                found += site.jmap("item/get", account, ids=ids)["list"]
+            assert len(found) == len(range(number, ROWS, PEOPLE)), (len(found), account)
+            assert {row["name"] for row in found} == {f"row {row}" for row in range(number, ROWS, PEOPLE)}
+            assert all(row["likes"] == 1 for row in found), "a count was doubled"
+
+
+@contextlib.contextmanager
+def places():
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(tempfile.TemporaryDirectory())
+        sites = [Site(first, "--data", f"{first}/data")]
+        stack.callback(lambda: sites[0].server.kill())
+        if programs():
+            second = stack.enter_context(tempfile.TemporaryDirectory())
+            cluster, secret = stack.enter_context(Postgres()), Path(second, "secret")
+            secret.write_text(run("secret")[1])
+            sites.append(Site(second, "--database", cluster.url, "--secret", str(secret)))
+            sites[1].cluster = cluster
+            stack.callback(lambda: sites[1].server.kill())
+        yield sites
+
+
+if __name__ == "__main__":
+    with places() as found:
+        claims.run(found)
