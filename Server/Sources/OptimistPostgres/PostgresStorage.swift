@@ -194,7 +194,7 @@ package struct PostgresOpening: Sendable {
         }
     }
 
-    private func assemble(_ schema: Schema, _ keys: ServerKeys) async throws -> OpenedStorage {
+    func assemble(_ schema: Schema, _ keys: ServerKeys) async throws -> OpenedStorage {
         let epochs = DatabaseEpochs()
         let (database, dependencies) = (database, dependencies)
         let open: @Sendable () throws -> PostgresConnection = {

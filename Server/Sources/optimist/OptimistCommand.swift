@@ -10,8 +10,8 @@ struct OptimistCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             LabCommand.self, LabServerCommand.self, ServeCommand.self, AccountCommand.self, SpaceCommand.self,
-            KeyCommand.self, ImportCommand.self, WebhookCommand.self, HealthCommand.self, InspectCommand.self,
-            SchemaCommand.self, SecretCommand.self, EpochCommand.self,
+            KeyCommand.self, ImportCommand.self, ViewsCommand.self, WebhookCommand.self, HealthCommand.self,
+            InspectCommand.self, SchemaCommand.self, SecretCommand.self, EpochCommand.self,
             CopyCommand.self,
             BackupCommand.self, RestoreCommand.self, CheckCommand.self, VacuumCommand.self, SimulateCommand.self,
             ProxyCommand.self,
