@@ -189,7 +189,7 @@ def merges(sites):
         assert values(rows[first]) == {
             "id": first, "name": "Milk, \"fresh\"\nand cold", "list": group, "done": True, "price": 1.5, "count": 2,
             "big": "9007199254740993", "due": "2026-11-28T10:00:00Z", "tags": [1, "a"], "likes": 5}, rows[first]
-        assert values(rows[second]) == {"id": second, "done": False}, rows[second]
+        assert values(rows[second]) == {"id": second, "done": False, "likes": 0}, rows[second]
         before = site.jmap("item/get", account, ids=None)["state"]
         os.utime(items)
         assert "0 rows written, 2 unchanged" in site.imports(items, "item")

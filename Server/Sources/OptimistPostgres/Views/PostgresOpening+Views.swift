@@ -128,7 +128,8 @@ extension ReportColumns.Column {
         case .string, .data, .ref, .blob: "(\(text))"
         case .bool: "CASE jsonb_typeof(\(json)) WHEN 'boolean' THEN (\(text))::boolean END"
         case .number: "CASE jsonb_typeof(\(json)) WHEN 'number' THEN (\(text))::float8 END"
-        case .int, .int64, .counter: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint END"
+        case .counter: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint ELSE 0 END"
+        case .int, .int64: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint END"
         // PostgreSQL has no year 0.
         case .date: "CASE WHEN \(text) ~ '^[0-9]{4}-' AND left(\(text), 4) <> '0000' THEN (\(text))::timestamptz END"
         case .json: "nullif(\(json), 'null'::jsonb)"

@@ -90,6 +90,7 @@ extension ColumnType {
 
     fileprivate func sqliteValue(_ value: JSON) -> (any DatabaseValueConvertible)? {
         switch (self, value) {
+        case (.counter, .null): 0
         case (_, .null): nil
         case (.json, _): value.description
         case (.int64, .string(let text)): Int64(text)
