@@ -171,7 +171,7 @@ def shown_time(rows, row):
 
 @claims
 def merges(sites):
-    """D1 D2 rows of JSON Lines and of CSV get the ids and types that the schema says, and again they change nothing."""
+    """J1 J2 rows of JSON Lines and of CSV get the ids and types that the schema says, and again they change nothing."""
     for site in sites:
         email, account = site.person("merges")
         lists = site.file("lists.jsonl", [{"account": email, "id": "groceries", "title": "Groceries"}])
@@ -198,7 +198,7 @@ def merges(sites):
 
 @claims
 def devices(sites):
-    """D2 D3 a second import keeps later edits and deletions, and adds nothing to counters."""
+    """J2 J3 a second import keeps later edits and deletions, and adds nothing to counters."""
     for site in sites:
         email, account = site.person("devices")
         ids = [str(uuid.uuid4()) for _ in range(3)]
@@ -220,7 +220,7 @@ def devices(sites):
 
 @claims
 def refused(sites):
-    """D4 a dry run lists each refused row with its line and stores nothing, and the import stores the others."""
+    """J4 a dry run lists each refused row with its line and stores nothing, and the import stores the others."""
     for site in sites:
         email, account = site.person("refused")
         lines = [
@@ -247,7 +247,7 @@ def refused(sites):
 
 @claims
 def accounts(sites):
-    """D1 K5 an import finds accounts by their ids and by their identities, and so do programs."""
+    """J1 K5 an import finds accounts by their ids and by their identities, and so do programs."""
     for site in sites:
         email, account = site.person("accounts")
         site.link("https://id.example", "ann", account)
@@ -271,7 +271,7 @@ def accounts(sites):
 
 @claims
 def exports(sites):
-    """D1 the scripts of the guide turn each sample into rows that the server takes."""
+    """J1 the scripts of the guide turn each sample into rows that the server takes."""
     milk = {"name": "Milk", "done": True, "count": 2, "price": 1.5, "due": "2026-11-28T10:00:00.123Z"}
     for site in sites:
         table = (EXPORTS / "samples" / "supabase.csv").read_text()
@@ -312,7 +312,7 @@ def exports(sites):
 
 @claims
 def reports(sites):
-    """D5 the views show the living rows of each type as the API does, and nothing else."""
+    """J5 the views show the living rows of each type as the API does, and nothing else."""
     for site in sites:
         email, account = site.person("reports")
         odd = str(uuid.uuid4())
@@ -342,7 +342,7 @@ def reports(sites):
 
 @claims
 def strangers(sites):
-    """D5 a role that may read the views reads no table, and a new version of the schema needs new views."""
+    """J5 a role that may read the views reads no table, and a new version of the schema needs new views."""
     site = sites[-1]
     if not site.cluster:
         raise Skip("PostgreSQL is not installed")
@@ -372,7 +372,7 @@ def strangers(sites):
 
 @claims
 def interrupted(sites):
-    """D3 an import that is killed ten times, and then ends, has stored each row once."""
+    """J3 an import that is killed ten times, and then ends, has stored each row once."""
     for site in sites:
         people = [site.person(f"crowd{number}") for number in range(PEOPLE)]
         rows = site.folder / "many.jsonl"
