@@ -15,7 +15,7 @@ extension ServerConfiguration {
 
     func deliveries(on storage: OpenedStorage) -> [WebhookDeliveries] {
         webhooks.map { webhook in
-            let call = SignedCall(url: webhook.url, secrets: webhook.secrets, now: dependencies.now)
+            let call = SignedCall(url: webhook.url, secrets: webhook.secrets, dependencies: dependencies)
             return WebhookDeliveries(
                 webhook, rows: storage.rows, store: storage.accounts, schema: schema,
                 exclusively: { await storage.delivering(webhook.name, $0) },

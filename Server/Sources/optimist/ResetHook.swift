@@ -16,21 +16,14 @@ struct ResetHook: Sendable {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         let line = String(decoding: try encoder.encode(reset), as: UTF8.self) + "\n"
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                // The shell only executes the program. The path is an argument, so the shell does not parse it.
-                let result = try await run(
-                    .name("sh"), arguments: ["-c", "exec \"$0\"", program], input: .string(line), output: .discarded)
-                guard result.terminationStatus.isSuccess else {
-                    throw OptimistError(.resetHookFailed, "\(program) ended with \(result.terminationStatus).")
-                }
+        let late = OptimistError(.resetHookFailed, "\(program) took longer than \(Self.patience).")
+        try await withDeadline(Self.patience, late: late) {
+            // The shell only executes the program. The path is an argument, so the shell does not parse it.
+            let result = try await run(
+                .name("sh"), arguments: ["-c", "exec \"$0\"", program], input: .string(line), output: .discarded)
+            guard result.terminationStatus.isSuccess else {
+                throw OptimistError(.resetHookFailed, "\(program) ended with \(result.terminationStatus).")
             }
-            tasks.addTask {
-                try await Task.sleep(for: Self.patience)
-                throw OptimistError(.resetHookFailed, "\(program) took longer than \(Self.patience).")
-            }
-            defer { tasks.cancelAll() }
-            try await tasks.next()
         }
     }
 

@@ -66,15 +66,7 @@ package struct StoryBench: Sendable {
 func within<Result: Sendable>(
     _ limit: Duration, _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {
-    let outcome = try await withThrowingTaskGroup(of: Result?.self) { group in
-        group.addTask { try? await work() }
-        group.addTask {
-            try await Task.sleep(for: limit)
-            return nil
-        }
-        defer { group.cancelAll() }
-        return try await group.next() ?? nil
-    }
+    let outcome = try? await withDeadline(limit, late: CancellationError(), work)
     try Task.checkCancellation()
     return outcome
 }

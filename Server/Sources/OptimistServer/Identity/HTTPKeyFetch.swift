@@ -20,16 +20,7 @@ enum HTTPKeyFetch {
 
     /// - Parameter limit: For the whole answer. The client's own deadline ends with the answer's head.
     static func get(_ url: URL, within limit: Duration) async throws -> [UInt8] {
-        try await withThrowingTaskGroup(of: [UInt8].self) { tasks in
-            defer { tasks.cancelAll() }
-            tasks.addTask { try await read(url) }
-            tasks.addTask {
-                try await Task.sleep(for: limit)
-                throw KeysUnavailable()
-            }
-            guard let bytes = try await tasks.next() else { throw KeysUnavailable() }
-            return bytes
-        }
+        try await withDeadline(limit, late: KeysUnavailable()) { try await read(url) }
     }
 
     private static func read(_ url: URL) async throws -> [UInt8] {

@@ -27,7 +27,7 @@ extension GroupHook {
                 .badWebhook,
                 "A hook needs an http or https URL without a user, one or two secrets, and a positive deadline.")
         }
-        let call = SignedCall(url: url, secrets: secrets, now: { Date() })
+        let call = SignedCall(url: url, secrets: secrets, dependencies: Dependencies())
         return GroupHook(deadline: deadline) { group in
             let answer = try await call.post(
                 group.message.bytes, id: "will_\(UUID().uuidString.lowercased())", within: nil)

@@ -4,14 +4,15 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import OptimistCore
 
 /// Posts signed JSON to an operator's address.
 struct SignedCall: Sendable {
     let url: URL
     let secrets: [WebhookSecret]
-    let now: @Sendable () -> Date
+    let dependencies: Dependencies
 
-    /// An answer, without more than ``maxAnswerBytes`` of its body.
+    /// An answer. A body with more than ``maxAnswerBytes`` is left out.
     struct Answer: Sendable {
         var status: Int
         var body: [UInt8]
@@ -38,16 +39,9 @@ struct SignedCall: Sendable {
     func post(_ body: [UInt8], id: String, within limit: Duration?) async throws -> Answer {
         do {
             guard let limit else { return try await send(body, id: id) }
-            return try await withThrowingTaskGroup(of: Answer.self) { tasks in
-                defer { tasks.cancelAll() }
-                tasks.addTask { try await send(body, id: id) }
-                tasks.addTask {
-                    try await Task.sleep(for: limit)
-                    throw DeliverySchedule.Failure.late
-                }
-                guard let answer = try await tasks.next() else { throw CancellationError() }
-                return answer
-            }
+            return try await withDeadline(
+                limit, clock: dependencies.clock, late: DeliverySchedule.Failure.late
+            ) { try await send(body, id: id) }
         } catch let failure as DeliverySchedule.Failure {
             throw failure
         } catch {
@@ -57,7 +51,7 @@ struct SignedCall: Sendable {
     }
 
     private func send(_ body: [UInt8], id: String) async throws -> Answer {
-        let time = Int64(now().timeIntervalSince1970)
+        let time = Int64(dependencies.now().timeIntervalSince1970)
         var request = HTTPClientRequest(url: url.absoluteString)
         request.method = .POST
         request.headers = [
@@ -67,8 +61,11 @@ struct SignedCall: Sendable {
         ]
         request.body = .bytes(ByteBuffer(bytes: body))
         let response = try await Self.client.execute(request, deadline: .distantFuture)
-        let answer = try await response.body.collect(upTo: Self.maxAnswerBytes)
-        return Answer(status: Int(response.status.code), body: Array(answer.readableBytesView))
+        let answer: [UInt8]
+        do {
+            answer = Array(try await response.body.collect(upTo: Self.maxAnswerBytes).readableBytesView)
+        } catch is NIOTooManyBytesError { answer = [] }
+        return Answer(status: Int(response.status.code), body: answer)
     }
 }
 
