@@ -36,7 +36,7 @@ struct ReportTests {
         for number in 0..<6 { try await Self.write(number, to: store) }
         @Sendable func unreported(limit: Int) async throws -> [AppliedTransaction] {
             try await store.read(account: StoreFile.account, as: .operator) {
-                try $0.unreported(by: .planner, limit: limit)
+                try $0.unreported(by: .planner, limit: limit).transactions
             }
         }
         let all = try await unreported(limit: 10)
@@ -46,6 +46,17 @@ struct ReportTests {
         try await store.write(account: StoreFile.account, as: .operator) { try $0.noteReported(2) }
         #expect(try await unreported(limit: 1).map(\.seq) == [5])
         #expect(try await unreported(limit: 9).map(\.seq) == [5, 6])
+        let size = try await store.read(account: StoreFile.account, as: .operator) {
+            try $0.changes(type: "todo", from: LogPosition(seq: 3, ordinal: 0), limit: 1, maxBytes: .max).rows[0]
+                .byteCount
+        }
+        for (maxBytes, seqs) in [(1, [3]), (2 * size, [3, 4]), (9 * size, [3, 4, 5, 6])] as [(Int, [Int64])] {
+            let page = try await store.read(account: StoreFile.account, as: .operator) {
+                try $0.transactions(after: 2, by: .planner, limit: 10, maxBytes: maxBytes)
+            }
+            #expect(page.transactions.map(\.seq) == seqs && page.hasMore == (seqs.last != 6))
+            #expect(page.transactions.allSatisfy { $0.rows.count == 1 })
+        }
     }
 
     /// When a server dies.

@@ -23,44 +23,57 @@ public struct AppliedRow: Sendable {
     public let isNew: Bool
 }
 
+/// Consecutive transactions of an account.
+@_spi(Internals) public struct TransactionPage: Sendable {
+    public var transactions: [AppliedTransaction] = []
+    /// Whether the account has later ones.
+    public var hasMore = false
+
+    public init() {}
+}
+
 @_spi(Internals) extension AccountSnapshot {
     /// The first `limit` transactions that were not yet reported to the app, in order. Omits rows whose type is not in
     /// the schema.
     ///
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
-    public func unreported(by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
+    public func unreported(by schema: Schema, limit: Int) throws -> TransactionPage {
         try transactions(after: try reportedSeq(), by: schema, limit: limit)
     }
 
     /// The first `limit` transactions after a position, in order. Omits rows whose type is not in the schema.
     ///
+    /// - Parameter maxBytes: Fewer transactions if their rows are larger, but at least one. Default: 4 MB.
     /// - Throws: The database's error, or ``StoreError/damagedRow(_:)``.
-    public func transactions(after position: Int64, by schema: Schema, limit: Int) throws -> [AppliedTransaction] {
-        let last = min(seq, position + Int64(limit))
-        guard position < last else { return [] }
+    public func transactions(
+        after position: Int64, by schema: Schema, limit: Int, maxBytes: Int = 4_000_000
+    ) throws -> TransactionPage {
+        var page = TransactionPage()
+        var last = min(seq, position + Int64(limit))
+        guard position < last else { return page }
         var rows: [Int64: [(ordinal: Int, row: AppliedRow)]] = [:]
+        var room = maxBytes
         for (name, type) in schema.types.sorted(by: { $0.key < $1.key }) {
-            for logged in try changes(of: name, after: position, through: last) {
-                let row = try AppliedRow(logged, name, type)
-                rows[logged.place.seq, default: []].append((logged.place.ordinal, row))
+            var place: LogPosition? = LogPosition(seq: position + 1, ordinal: 0)
+            while let start = place, start.seq <= last {
+                let changes = try changes(type: name, from: start, limit: 1_000, maxBytes: maxBytes)
+                for logged in changes.rows where logged.place.seq <= last {
+                    room -= logged.byteCount
+                    if room < 0 { last = max(position + 1, logged.place.seq - 1) }
+                    let row = try AppliedRow(logged, name, type)
+                    rows[logged.place.seq, default: []].append((logged.place.ordinal, row))
+                }
+                place = changes.next
             }
         }
-        return (position + 1...last).map { seq in
+        page.transactions = (position + 1...last).map { seq in
             let changed = (rows[seq] ?? []).sorted { $0.ordinal < $1.ordinal }
             return AppliedTransaction(account: account, seq: seq, rows: changed.map(\.row))
         }
+        page.hasMore = last < seq
+        return page
     }
 
-    private func changes(of type: String, after first: Int64, through last: Int64) throws -> [LoggedRow] {
-        var found: [LoggedRow] = []
-        var place: LogPosition? = LogPosition(seq: first + 1, ordinal: 0)
-        while let start = place, start.seq <= last {
-            let page = try changes(type: type, from: start, limit: 1_000, maxBytes: 4_000_000)
-            found += page.rows.filter { $0.place.seq <= last }
-            place = page.next
-        }
-        return found
-    }
 }
 
 extension AppliedRow {

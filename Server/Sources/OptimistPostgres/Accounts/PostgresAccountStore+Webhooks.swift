@@ -39,14 +39,14 @@ extension PostgresAccountStore {
         try await setting(WebhookSetting.position(webhook, account)).flatMap(Int64.init) ?? 0
     }
 
-    func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws {
+    func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws -> Bool {
         let name = WebhookSetting.position(webhook, account)
-        try await pool.run { connection in
-            if old == 0 {
-                _ = try connection.query(WebhookStatement.first, [.text(name), .text("\(new)")])
-            } else {
-                _ = try connection.query(WebhookStatement.move, [.text(name), .text("\(new)"), .text("\(old)")])
-            }
+        return try await pool.run { connection in
+            let answer =
+                old == 0
+                ? try connection.query(WebhookStatement.first, [.text(name), .text("\(new)")])
+                : try connection.query(WebhookStatement.move, [.text(name), .text("\(new)"), .text("\(old)")])
+            return answer.changedCount == 1
         }
     }
 

@@ -108,14 +108,14 @@ final class AppReports: Service, AccountFollower {
     private func report(_ account: String) async throws {
         while true {
             try Task.checkCancellation()
-            let transactions = try await rows.read(account: account, as: .operator) { [schema] snapshot in
+            let page = try await rows.read(account: account, as: .operator) { [schema] snapshot in
                 try snapshot.unreported(by: schema, limit: Self.batch)
             }
-            guard let last = transactions.last else { return }
-            for transaction in transactions { try await didApply(transaction) }
+            guard let last = page.transactions.last else { return }
+            for transaction in page.transactions { try await didApply(transaction) }
             try await rows.write(account: account, as: .operator) { try $0.noteReported(last.seq) }
-            // These were the last transactions. ``changed(account:)`` announces later transactions.
-            if transactions.count < Self.batch { return }
+            // ``changed(account:)`` announces later transactions.
+            if !page.hasMore { return }
         }
     }
 }

@@ -10,8 +10,10 @@ package protocol WebhookStore: Sendable {
     func keep(_ report: WebhookReport, of webhook: String) async throws
     /// The last transaction of an account that a receiver has confirmed. Zero before the first.
     func position(of webhook: String, in account: String) async throws -> Int64
-    /// Moves a position that is still `old`. Otherwise an operator or another server has moved it, and nothing happens.
-    func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws
+    /// Moves a position that is still `old`.
+    ///
+    /// - Returns: False if an operator or another server has moved it. Nothing then happens.
+    func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws -> Bool
     /// Sets positions to `seq`, or to the account's last transaction if that is earlier.
     ///
     /// - Parameter account: Nil: of all accounts.

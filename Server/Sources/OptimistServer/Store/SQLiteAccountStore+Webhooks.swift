@@ -44,9 +44,9 @@ extension SQLiteAccountStore {
         }
     }
 
-    func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws {
+    func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws -> Bool {
         let name = WebhookSetting.position(webhook, account)
-        try await commits.write { db in
+        return try await commits.write { db in
             if old == 0 {
                 try db.execute(
                     sql: """
@@ -58,6 +58,7 @@ extension SQLiteAccountStore {
                     sql: "UPDATE optimist_settings SET value = ? WHERE name = ? AND value = ?",
                     arguments: ["\(new)", name, "\(old)"])
             }
+            return db.changesCount == 1
         }
     }
 

@@ -41,7 +41,7 @@ final class WebhookDeliveries: Service, AccountFollower {
     private static let intervalsBetweenScans = 3_600
     /// How many intervals pass before the receiver's record is read again, and its report is saved.
     private static let intervalsBetweenReports = 5
-    /// How many transactions are read at a time, and sent before the position is saved.
+    /// How many transactions are read at a time, unless they are large, and sent before the position is saved.
     private static let batch = 32
 
     init(
@@ -159,12 +159,10 @@ final class WebhookDeliveries: Service, AccountFollower {
             guard webhook.includes(snapshot.kind) else { return Batch() }
             let epochs = try snapshot.epochs()
             return Batch(
-                transactions: try snapshot.transactions(after: position, by: schema, limit: Self.batch),
-                epochs: epochs)
+                page: try snapshot.transactions(after: position, by: schema, limit: Self.batch), epochs: epochs)
         }
-        guard !batch.transactions.isEmpty else { return .done }
-        var (sent, outcome) = (position, batch.transactions.count < Self.batch ? DeliverySchedule.Outcome.done : .more)
-        for transaction in batch.transactions {
+        var (sent, outcome) = (position, batch.page.hasMore ? DeliverySchedule.Outcome.more : .done)
+        for transaction in batch.page.transactions {
             if let rows = webhook.rows(of: transaction) {
                 let epoch = batch.epochs?.name(ofSeq: transaction.seq) ?? ""
                 let problem = await call(WebhookMessage(transaction, rows: rows, epoch: epoch))
@@ -174,7 +172,10 @@ final class WebhookDeliveries: Service, AccountFollower {
             sent = transaction.seq
         }
         if sent > position {
-            try await store.move(positionOf: webhook.name, in: account, from: position, to: sent)
+            // After a move by another server or an operator, the batch was sent as it was, and the next one begins there.
+            guard try await store.move(positionOf: webhook.name, in: account, from: position, to: sent) else {
+                return .more
+            }
             if case .failed(let failure) = outcome { outcome = .interrupted(failure) }
         }
         try Task.checkCancellation()
@@ -182,7 +183,7 @@ final class WebhookDeliveries: Service, AccountFollower {
     }
 
     private struct Batch: Sendable {
-        var transactions: [AppliedTransaction] = []
+        var page = TransactionPage()
         var epochs: Epochs?
     }
 

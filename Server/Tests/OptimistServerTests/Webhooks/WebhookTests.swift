@@ -74,14 +74,16 @@ struct WebhookTests {
         let (store, account) = (server.registry.store, person.account)
         func position(_ name: String = "a") async throws -> Int64 { try await store.position(of: name, in: account) }
         #expect(try await position() == 0)
-        try await store.move(positionOf: "a", in: account, from: 0, to: 2)
+        #expect(try await store.move(positionOf: "a", in: account, from: 0, to: 2))
         #expect(try await position() == 2)
-        for old: Int64 in [0, 1, 3] { try await store.move(positionOf: "a", in: account, from: old, to: 3) }
+        for old: Int64 in [0, 1, 3] {
+            #expect(try await !store.move(positionOf: "a", in: account, from: old, to: 3))
+        }
         #expect(try await position() == 2)
-        try await store.move(positionOf: "b", in: account, from: 1, to: 3)
+        #expect(try await !store.move(positionOf: "b", in: account, from: 1, to: 3))
         #expect(try await position("b") == 0)
         try await store.set(positionsOf: "a", to: 0, in: nil)
-        try await store.move(positionOf: "a", in: account, from: 2, to: 3)
+        #expect(try await !store.move(positionOf: "a", in: account, from: 2, to: 3))
         #expect(try await position() == 0)
         try await store.set(positionsOf: "a", to: .max, in: account)
         #expect(try await position() == 3)
