@@ -37,15 +37,13 @@ struct ModelStore {
     ) -> [RowVerdict] {
         let transaction = InMemoryTransaction(account, of: "a1", as: .operator, .operator, epochs: ["e"])
         do {
+            let context = SetEvaluation.Context(
+                schema: schema, device: device, origins: origins, rowValidation: rowValidation,
+                hook: hook.map { HookCalls($0, device: "deviceAA", writer: .person("a1")) },
+                unreadTypes: unreadTypes, maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread, meter: meter)
             let evaluation = try SetEvaluation(
-                operations, groups: groups,
-                in: .init(
-                    schema: schema, device: device, origins: origins, rowValidation: rowValidation,
-                    hook: hook.map { HookCalls($0, device: "deviceAA", writer: .person("a1")) },
-                    unreadTypes: unreadTypes,
-                    maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread,
-                    meter: meter),
-                over: [transaction], clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
+                operations, groups: groups, in: context, over: [SetEvaluation.Book(transaction, in: context)],
+                clock: ServerClock(hybrid: clock, milliseconds: milliseconds))
             evaluation.clock.hand(to: &clock)
             let changes = evaluation.changes[0]
             if !changes.isEmpty { _ = try transaction.append(changes, day: 0) }

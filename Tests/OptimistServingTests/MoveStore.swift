@@ -50,8 +50,9 @@ struct MoveStore {
             operation.book = place.rawValue
             return operation
         }
+        let context = SetEvaluation.Context(schema: schema, person: "ann", device: device)
         let evaluation = try SetEvaluation(
-            placed, groups: groups, in: .init(schema: schema, person: "ann", device: device), over: transactions,
+            placed, groups: groups, in: context, over: transactions.map { SetEvaluation.Book($0, in: context) },
             clock: ServerClock(hybrid: clock, milliseconds: Self.milliseconds))
         evaluation.clock.hand(to: &clock)
         for (place, changes) in zip(Place.allCases, evaluation.changes) where !changes.isEmpty {

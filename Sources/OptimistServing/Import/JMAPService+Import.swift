@@ -4,8 +4,8 @@ import OptimistCore
 @_spi(Internals) import OptimistWire
 
 @_spi(Internals) extension JMAPService {
-    /// Merges an operator's rows into accounts, in one transaction, by the same rules as a push. Each row is accepted or
-    /// refused alone.
+    /// Merges an operator's rows into accounts, in one transaction, by the same rules as a push with a service key. Each
+    /// row is accepted or refused alone.
     ///
     /// All values have the same clock, so importing them again changes nothing, and a later edit of a device wins.
     /// A row that the server knows as deleted stays deleted.
@@ -14,11 +14,11 @@ import OptimistCore
     public func carryOut(_ rows: RowsToImport) async throws -> ImportOutcome {
         let accounts = Set(rows.rows.keys)
         if rows.isDryRun {
-            return try await store.read(accounts: accounts, as: .operator) { opened in
+            return try await store.read(accounts: accounts, as: ImportMerge.reader) { opened in
                 try self.merge(rows, into: opened.open.mapValues { Book($0) }, storing: false)
             }
         }
-        return try await store.write(accounts: accounts, as: .operator) { opened in
+        return try await store.write(accounts: accounts, as: ImportMerge.reader) { opened in
             try self.merge(rows, into: opened.open.mapValues { Book(writing: $0) }, storing: true)
         }
     }
@@ -54,6 +54,8 @@ import OptimistCore
 private struct ImportMerge {
     /// The device in the clocks of imported values.
     static let device = "import"
+    /// The operator has the rights of a program that may write into all accounts, so the rules of spaces apply.
+    static let reader = Reader.service(ServiceReader(key: device, mayWrite: true))
 
     let type: String
     let settings: ServingSettings
@@ -68,12 +70,14 @@ private struct ImportMerge {
     func merge(
         _ rows: [RowsToImport.Row], over snapshot: any AccountSnapshot, _ serverClock: inout ServerClock
     ) throws -> Merged {
-        let stored = try snapshot.rows(type: type, ids: Array(Set(rows.map(\.id))))
+        let context = context
+        let book = SetEvaluation.Book(snapshot, in: context)
+        try book.reader.load(rows.lazy.map { RowKey(type, $0.id) })
         var merged = Merged(verdicts: rows.map { _ in .unchanged })
         var operations: [RowOperation] = []
         var places: [Int] = []
         for (place, row) in rows.enumerated() {
-            let known = stored[row.id]
+            let known = try book.reader.row(RowKey(type, row.id))
             if let known, !known.row.isAlive {
                 merged.verdicts[place] = .gone
             } else if let operation = operation(row, over: known?.row) {
@@ -82,7 +86,7 @@ private struct ImportMerge {
             }
         }
         if operations.isEmpty { return merged }
-        let evaluation = try SetEvaluation(operations, in: context, over: [snapshot], clock: serverClock)
+        let evaluation = try SetEvaluation(operations, in: context, over: [book], clock: serverClock)
         serverClock = evaluation.clock
         merged.changes = evaluation.changes[0]
         merged.events = try evaluation.events(in: 0)

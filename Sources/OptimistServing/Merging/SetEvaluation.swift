@@ -30,6 +30,11 @@ struct SetEvaluation {
         /// If the push names later lives of a row than the first: the latest of these lives.
         fileprivate var lives: [RowKey: Int] = [:]
 
+        init(_ snapshot: any AccountSnapshot, in context: Context) {
+            self.snapshot = snapshot
+            reader = RowReader(snapshot, schema: context.schema, meter: context.meter)
+        }
+
         var account: String { snapshot.account }
     }
 
@@ -67,19 +72,15 @@ struct SetEvaluation {
 
     /// Groups that share a row count as one group. Read `clock` back afterwards.
     ///
-    /// - Parameter snapshots: The accounts. An operation names its account by the account's place in this list.
+    /// - Parameter books: The accounts. An operation names its account by the account's place in this list.
     init(
-        _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context,
-        over snapshots: [any AccountSnapshot], clock: ServerClock
+        _ operations: [RowOperation], groups: [[RowKey]] = [], in context: Context, over books: [Book],
+        clock: ServerClock
     ) throws {
         self.operations = operations
         self.context = context
         self.clock = clock
-        books = snapshots.map { snapshot in
-            Book(
-                snapshot: snapshot,
-                reader: RowReader(snapshot, schema: context.schema, meter: context.meter))
-        }
+        self.books = books
         units = Units(operations, groups, unreadTypes: context.unreadTypes)
         context.meter?.canBeHalved = units.all.count > 1
         noteLives()

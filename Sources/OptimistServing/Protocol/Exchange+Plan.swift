@@ -62,7 +62,8 @@ extension Exchange {
             person: reader.person, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
             rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
         let evaluation = try SetEvaluation(
-            operations, groups: groups, in: context, over: plan.accounts.compactMap { books[$0]?.snapshot },
+            operations, groups: groups, in: context,
+            over: plan.accounts.compactMap { books[$0].map { SetEvaluation.Book($0.snapshot, in: context) } },
             clock: clock)
         clock = evaluation.clock
         let events = try evaluation.changes.indices.map { try evaluation.events(in: $0) }
