@@ -68,9 +68,9 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Each batch is one transaction. While it runs, devices of its accounts wait, and in a data directory all devices.
-    private static let maxRows = 4_000
-    private static let maxBytes = 4 << 20
+    /// The rows of a batch are sorted by account. The more rows it has, the more of them share an account's transaction.
+    private static let maxRows = 32_000
+    private static let maxBytes = 16 << 20
 
     func run() async throws {
         switch try options.place {
@@ -101,8 +101,8 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads the file to its end, and prints the report.
-    private func send(_ batches: (ImportBatch) async throws -> ImportReport) async throws {
+    /// Reads the file to its end, and prints the report. Reads the next batch while a batch is stored.
+    private func send(_ carryOut: @Sendable (ImportBatch) async throws -> ImportReport) async throws {
         var file = try ImportFile(path: file)
         let empty = ImportBatch(
             run: UUID().uuidString, type: type, accountKey: accountFrom, issuer: issuer, accountColumn: accountColumn,
@@ -111,26 +111,31 @@ struct ImportCommand: AsyncParsableCommand {
             isDryRun: dryRun, isText: file.format == .csv)
         var total = ImportReport()
         var refused = 0
-        var isAtEnd = false
-        while !isAtEnd {
-            var batch = empty
-            var bytes = 0
-            while batch.lines.count < Self.maxRows, bytes < Self.maxBytes {
-                guard let line = try file.row() else {
-                    isAtEnd = true
-                    break
-                }
-                bytes += line.text.utf8.count
-                batch.lines.append(line)
-            }
-            // An empty file, too, is checked for its type.
-            let report = try await batches(batch)
+        // An empty file, too, is checked for its type.
+        var batch = try Self.fill(empty, from: &file)
+        repeat {
+            let present = batch
+            async let stored = carryOut(present)
+            let next = Result { try Self.fill(empty, from: &file) }
+            let report = try await stored
             for row in report.refused { say("line \(row.line): \(row.code): \(row.message)".shown()) }
             total.add(report)
             refused += report.refused.count
-        }
+            batch = try next.get()
+        } while !batch.lines.isEmpty
         say(summary(total, refused: refused))
         if refused > 0 { throw ExitCode.failure }
+    }
+
+    /// Without lines: the file has ended.
+    private static func fill(_ empty: ImportBatch, from file: inout ImportFile) throws -> ImportBatch {
+        var batch = empty
+        var bytes = 0
+        while batch.lines.count < maxRows, bytes < maxBytes, let line = try file.row() {
+            bytes += line.text.utf8.count
+            batch.lines.append(line)
+        }
+        return batch
     }
 
     private func summary(_ total: ImportReport, refused: Int) -> String {

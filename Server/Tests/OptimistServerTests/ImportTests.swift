@@ -3,6 +3,7 @@
 import Foundation
 import OptimistCore
 @_spi(Internals) import OptimistServing
+import OptimistTesting
 @_spi(Internals) import OptimistWire
 import Testing
 
@@ -89,6 +90,8 @@ struct ImportTests {
                     let report = try await server.imports.carryOut(batch(lines, by: .column))
                     #expect(report.written == 2)
                     #expect(report.refused.map(\.line) == [3] && report.refused[0].code == "crossesSpaces")
+                    await site.sleepers(atLeast: 1)
+                    site.clock.advance(by: .milliseconds(50))
                     return false
                 }
                 return hasImported && data["changed"]?[ann.account]?["List"] != nil

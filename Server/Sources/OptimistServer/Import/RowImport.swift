@@ -44,10 +44,14 @@ package final class RowImport: Sendable {
             announce: { pokes.announce(.changed(account: $0.account, types: $0.types, state: $0.state)) })
     }
 
-    /// Stores the rows of a batch in one transaction, or only checks them.
+    /// The most rows of a transaction. Meanwhile devices of its accounts wait, and in a data directory all devices.
+    private static let maxRows = 4_000
+
+    /// Stores the rows of a batch, or only checks them. The rows of an account are stored together, in the order of
+    /// their lines, because each account in a transaction costs as much as many rows.
     ///
-    /// - Throws: `OptimistError` with code `import.bad` if the schema does not have the type, or the store's error.
-    ///   Nothing is then stored.
+    /// - Throws: `OptimistError` with code `import.bad` if the schema does not have the type, or the store's error. Some
+    ///   transactions may then be stored.
     package func carryOut(_ batch: ImportBatch) async throws -> ImportReport {
         let schema = service.schema
         let types = Set(schema.types.keys).subtracting(SpaceTypes().all)
@@ -67,26 +71,35 @@ package final class RowImport: Sendable {
             }
         }
         let found = try await find(Set(read.map(\.accountKey)), batch)
-        var rows = RowsToImport(
-            type: batch.type, rows: [:], milliseconds: batch.milliseconds, isDryRun: batch.isDryRun)
-        var numbers: [String: [Int]] = [:]
+        var accounts = ImportedAccounts()
         for row in read {
             guard let account = found[row.accountKey] else {
                 report.refused.append(.init(line: row.line, code: "accountNotFound", message: batch.noAccount))
                 continue
             }
-            rows.rows[account, default: []].append(.init(id: line.id(of: row, in: account), values: row.values))
-            numbers[account, default: []].append(row.line)
+            accounts.add(.init(id: line.id(of: row, in: account), values: row.values), ofLine: row.line, to: account)
         }
-        let outcome = try await service.carryOut(rows)
-        for change in outcome.changes { announce(change) }
-        for (account, verdicts) in outcome.verdicts {
-            for (number, verdict) in zip(numbers[account] ?? [], verdicts) {
-                report.add(verdict, ofLine: number, isDryRun: batch.isDryRun)
-            }
+        for transaction in accounts.transactions(of: Self.maxRows) {
+            try await store(transaction, batch, &report)
         }
         report.refused.sort { $0.line < $1.line }
         return report
+    }
+
+    private func store(
+        _ transaction: [ImportedAccounts.Part], _ batch: ImportBatch, _ report: inout ImportReport
+    ) async throws {
+        let outcome = try await service.carryOut(
+            RowsToImport(
+                type: batch.type,
+                rows: Dictionary(uniqueKeysWithValues: transaction.map { ($0.account, Array($0.rows)) }),
+                milliseconds: batch.milliseconds, isDryRun: batch.isDryRun))
+        for change in outcome.changes { announce(change) }
+        for part in transaction {
+            for (number, verdict) in zip(part.lines, outcome.verdicts[part.account] ?? []) {
+                report.add(verdict, ofLine: number, isDryRun: batch.isDryRun)
+            }
+        }
     }
 
     // MARK: - Accounts
@@ -120,6 +133,52 @@ package final class RowImport: Sendable {
         }
         guard let address = EmailAddress(key) else { return nil }
         return try await accounts.account(email: address.text)
+    }
+}
+
+/// The rows of a batch, by account, in the order of the lines.
+private struct ImportedAccounts {
+    /// Some rows of one account, and their lines.
+    struct Part {
+        var account: String
+        var rows: ArraySlice<RowsToImport.Row>
+        var lines: ArraySlice<Int>
+    }
+
+    private var places: [String: Int] = [:]
+    private var accounts: [Part] = []
+
+    mutating func add(_ row: RowsToImport.Row, ofLine line: Int, to account: String) {
+        let place = places[account] ?? accounts.count
+        if place == accounts.count {
+            places[account] = place
+            accounts.append(Part(account: account, rows: [], lines: []))
+        }
+        accounts[place].rows.append(row)
+        accounts[place].lines.append(line)
+    }
+
+    /// Parts with `limit` rows in all, at most. A transaction has one part of an account.
+    func transactions(of limit: Int) -> [[Part]] {
+        var transactions: [[Part]] = []
+        var room = 0
+        for account in accounts {
+            var rest = account
+            while !rest.rows.isEmpty {
+                let isSplit = rest.rows.count < account.rows.count
+                if room == 0 || isSplit {
+                    transactions.append([])
+                    room = limit
+                }
+                let count = min(room, rest.rows.count)
+                transactions[transactions.count - 1].append(
+                    Part(account: account.account, rows: rest.rows.prefix(count), lines: rest.lines.prefix(count)))
+                room -= count
+                rest.rows.removeFirst(count)
+                rest.lines.removeFirst(count)
+            }
+        }
+        return transactions
     }
 }
 

@@ -97,7 +97,8 @@ extension ColumnType {
         case (_, .bool(let bool)): bool
         case (_, .int(let int)): int
         case (_, .double(let double)): double
-        case (_, .string(let text)): text
+        // SQLite would end the text there.
+        case (_, .string(let text)): text.replacing("\0", with: "\u{FFFD}")
         case (_, .array), (_, .object): value.description
         }
     }
