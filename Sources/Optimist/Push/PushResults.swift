@@ -35,6 +35,7 @@ struct PushResults {
         self.door = door
         missed = try MissedRows(layouts, db, at: milliseconds)
         let parked = ParkedRows(db)
+        var homes = RowHomes(door.tables, door.entries)
         let settled = try HiddenRows(batch: batch, tables: door.tables).settled(verdicts)
         self.verdicts = try zip(batch.sent, settled).map { sent, verdict in
             let verdict = verdict.tellingUnread(of: door.ownDevices)
@@ -44,13 +45,29 @@ struct PushResults {
             if verdict.waitReason?.isOutside == true, try Self.isDeparture(sent, door) {
                 return .accepted(seq: 0)
             }
-            guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by),
-                try parked.awaitsDeletion(owner)
-            else { return verdict }
-            // The server no longer knows the owner, and would block the row forever.
-            return .rejected(
-                RemotePush.Refusal(code: "invalidProperties", message: "The row refers to a deleted row."))
+            guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by) else { return verdict }
+            // In both cases, the server would block the row forever.
+            if try parked.awaitsDeletion(owner) {
+                return .rejected(
+                    RemotePush.Refusal(code: "invalidProperties", message: "The row refers to a deleted row."))
+            }
+            if try Self.isApart(sent.ref, owner, door.entries, &homes) {
+                return .rejected(
+                    RemotePush.Refusal(
+                        code: "crossesSpaces", message: "The row refers to a row that is in another space now."))
+            }
+            return verdict
         }
+    }
+
+    /// Whether the server has the owner in another space than the row. Somebody may have moved one of them.
+    private static func isApart(
+        _ ref: RowRef, _ owner: RowRef, _ entries: RowEntryTable, _ homes: inout RowHomes
+    ) throws -> Bool {
+        guard try entries.entry(owner)?.remote.isAlive == true, case .scope(let there) = try homes.home(of: owner),
+            case .scope(let here) = try homes.home(of: ref)
+        else { return false }
+        return here.number != there.number
     }
 
     /// Whether an invitation may still reach the server from the device that made it. A link is usable offline.

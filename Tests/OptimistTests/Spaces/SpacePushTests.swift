@@ -65,6 +65,37 @@ struct SpacePushTests {
         #expect(second.push.rows.map(\.space) == [space.id.wire])
     }
 
+    @Test func `P3 a row that refers to a row which others have moved to another space is kept as a rejection`()
+        async throws
+    {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let (list, aisle) = (
+            ShoppingList(title: "Groceries", space: space.id), Aisle(name: "Dairy", space: space.id)
+        )
+        try await store.write { db in
+            try list.insert(db)
+            try aisle.insert(db)
+        }
+        while let batch = try await device.next() { try await accept(batch) }
+        let item = ShoppingItem(listID: list.id, title: "Milk", aisleID: aisle.id)
+        try await store.write { try item.insert($0) }
+        let batch = try #require(try await device.next())
+        let blocked = RemotePush.Verdict.blocked(by: "aisle:\(aisle.id.wire)")
+        _ = try await store.apply([blocked], of: batch)
+        #expect(try await store.rejections().isEmpty, "the device believes that the space has the aisle")
+        device.advance(40_000)
+        let again = try #require(try await device.next())
+        try await store.apply { db in
+            try db.execute(
+                sql: "UPDATE optimist_remote SET scope = 0 WHERE id = ?", arguments: [aisle.id.databaseValue])
+            try db.execute(sql: "UPDATE aisle SET space = NULL")
+        }
+        _ = try await store.apply([blocked], of: again)
+        let rejection = try #require(try await store.rejections().first)
+        #expect(rejection.code == "crossesSpaces" && rejection.mine["title"] == "Milk")
+        #expect(try await device.next() == nil)
+    }
+
     @Test func `P5 a transaction over more than eight spaces is sent in parts`() async throws {
         var spaces: [Space.ID] = []
         for number in 0..<9 { spaces.append(try await store.createSpace(named: "\(number)", as: "Ann").id) }

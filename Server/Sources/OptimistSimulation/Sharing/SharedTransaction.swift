@@ -30,7 +30,9 @@ struct SharedTransaction {
     mutating func move(in db: Database) throws {
         let table = chance(0.8) ? "list" : "tag"
         guard let id = try any(table, db) else { return }
-        try db.execute(sql: "UPDATE \(table) SET space = ? WHERE id = ?", arguments: [try anySpace(db), id])
+        // A statement that changes no value would be refused where the person may only read.
+        try db.execute(
+            sql: "UPDATE \(table) SET space = ?1 WHERE id = ?2 AND space IS NOT ?1", arguments: [try anySpace(db), id])
         if chance(0.4) { try runOne(db) }
     }
 
