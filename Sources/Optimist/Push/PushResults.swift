@@ -224,15 +224,18 @@ struct PushResults {
         }
     }
 
-    /// Avoids a tight retry loop for groups that failed although none of their rows was at fault.
-    private func postponeUnexplained() throws {
-        for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
+    /// Avoids a tight retry loop for groups of which no edited row is at fault: only rows that a move takes along, or
+    /// none.
+    private mutating func postponeUnexplained() throws {
+        for group in batch.push.groups where group.contains(where: { verdicts[$0].isGroupFailed }) {
+            let culprits = group.filter { !verdicts[$0].isGroupFailed }
+            guard culprits.allSatisfy({ batch.sent[$0].mask == 0 && verdicts[$0].refusal == nil }) else { continue }
+            let reason = culprits.compactMap { verdicts[$0].waitReason }.first ?? DeferralReason("groupFailed")
             for sent in batch.sent[group] {
-                try door.db.cachedStatement(
-                    sql: "UPDATE optimist_edit SET due = ? WHERE tbl = ? AND id = ?"
-                ).execute(arguments: [corrected + Self.retryPauseMilliseconds, sent.ref.table, sent.ref.id])
-                try WaitTable(door.db).note(
-                    DeferralReason("groupFailed"), of: sent.ref, until: corrected + Self.retryPauseMilliseconds)
+                guard var entry = try door.entries.entry(sent.ref), entry.isPending else { continue }
+                putOff(&entry, for: nil)
+                try door.entries.save(entry)
+                if let due = entry.local?.due { try WaitTable(door.db).note(reason, of: sent.ref, until: due) }
             }
         }
     }

@@ -96,6 +96,30 @@ struct SpacePushTests {
         #expect(try await device.next() == nil)
     }
 
+    @Test func `S5 a move waits if a row that it takes along is put off`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        try await store.write { db in
+            try list.insert(db)
+            try ShoppingItem(listID: list.id, title: "Milk").insert(db)
+        }
+        while let batch = try await device.next() { try await accept(batch) }
+        try await store.write { try $0.execute(sql: "UPDATE list SET space = NULL") }
+        for pause: Int64 in [5_000, 10_000, 20_000] {
+            let batch = try #require(try await device.next())
+            #expect(batch.push.rows.map(\.table) == ["list", "item"])
+            _ = try await store.apply(
+                [
+                    .groupFailed(by: [batch.push.rows[1].name], current: nil),
+                    .retry(after: nil, DeferralReason("behind")),
+                ], of: batch)
+            device.advance(pause - 1)
+            #expect(try await device.next() == nil)
+            device.advance(1)
+        }
+        #expect(try await device.next() != nil)
+    }
+
     @Test func `P5 a transaction over more than eight spaces is sent in parts`() async throws {
         var spaces: [Space.ID] = []
         for number in 0..<9 { spaces.append(try await store.createSpace(named: "\(number)", as: "Ann").id) }
