@@ -93,24 +93,25 @@ package final class Lab: Sendable {
         let content = try LabContent(
             photos: configuration.photos, cache: configuration.folder.appending(path: "thumbnails"))
         waits(for: "its server")
+        let providers = try SimulatedProviders(at: configuration.folder.appending(path: "identities"))
         let gazetteer = try configuration.gazetteer ?? LabPlaces.gazetteer(in: configuration.folder)
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 port: 0, storage: database?.storage ?? .directory(configuration.folder.appending(path: "server")),
-                schema: .planner, gazetteer: gazetteer, routes: content.routes,
-                health: HealthSettings(app: SimulatedPeople.app, burstPerAddress: 100_000), logger: configuration.logger
-            ))
+                schema: .planner, identityProviders: providers.configuration, gazetteer: gazetteer,
+                routes: content.routes, health: HealthSettings(app: SimulatedPeople.app, burstPerAddress: 100_000),
+                logger: configuration.logger))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let processes = try await database?.processes(
-                content: server.port, gazetteer: gazetteer, logger: configuration.logger)
+                content: server.port, gazetteer: gazetteer, providers: providers, logger: configuration.logger)
             let outcome: Result<Void, any Error>
             do {
                 for process in processes ?? [] {
                     waits(for: "its server processes")
                     try await process.start()
                 }
-                outcome = .success(try await serve(server, processes, database?.pair, content, onStart))
+                outcome = .success(try await serve(server, processes, database?.pair, content, providers, onStart))
             } catch {
                 outcome = .failure(error)
             }
@@ -124,7 +125,7 @@ package final class Lab: Sendable {
     /// Runs the phones and the page. The servers are the processes, or the lab's main server if there are no processes.
     private func serve(
         _ server: OptimistServer, _ processes: [ServerProcess]?, _ pair: DatabasePair?, _ content: LabContent,
-        _ onStart: @escaping @Sendable (Int) -> Void
+        _ providers: SimulatedProviders, _ onStart: @escaping @Sendable (Int) -> Void
     ) async throws {
         var ports: [Int] = []
         for process in processes ?? [] { ports.append(await process.port) }
@@ -147,7 +148,7 @@ package final class Lab: Sendable {
                         return false
                     }
                     group.addTask {
-                        try await self.servePage(park, server, shared, content, stories, sharing, onStart)
+                        try await self.servePage(park, server, shared, content, providers, stories, sharing, onStart)
                         return true
                     }
                     // If the phones cannot be opened, the page ends as well.
@@ -167,7 +168,8 @@ package final class Lab: Sendable {
 
     private func servePage(
         _ park: DevicePark, _ server: OptimistServer, _ shared: SharedServers?, _ content: LabContent,
-        _ stories: StoryDesk, _ sharing: SharingScene, _ onStart: @escaping @Sendable (Int) -> Void
+        _ providers: SimulatedProviders, _ stories: StoryDesk, _ sharing: SharingScene,
+        _ onStart: @escaping @Sendable (Int) -> Void
     ) async throws {
         let router = Router(context: LocalRequestContext.self)
         router.add(middleware: LabErrors())
@@ -175,7 +177,7 @@ package final class Lab: Sendable {
         router.add(
             middleware: FileMiddleware(try Self.webFolder, searchForIndexHtml: true, logger: configuration.logger))
         DeviceRoutes(park: park).add(to: router)
-        SessionRoutes(park: park, server: server).add(to: router)
+        SessionRoutes(park: park, server: server, providers: providers).add(to: router)
         TodoRoutes(park: park).add(to: router)
         HomeRoutes(park: park, content: content).add(to: router)
         PosesRoutes(park: park, content: content).add(to: router)

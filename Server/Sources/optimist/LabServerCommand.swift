@@ -22,6 +22,9 @@ struct LabServerCommand: AsyncParsableCommand {
     @Option(help: "Place names.")
     var gazetteer: String
 
+    @Option(help: "The file with the secret of the lab's identity providers.")
+    var identities: String
+
     @Option(help: "The port to listen on; 0 takes a free one.")
     var port = 0
 
@@ -42,7 +45,7 @@ struct LabServerCommand: AsyncParsableCommand {
         logger.logLevel = logLevel
         let server = LabServer(
             database: database, secret: try shared.readSecret(), content: content, gazetteer: URL(filePath: gazetteer),
-            port: port, logger: logger)
+            providers: try SimulatedProviders(at: URL(filePath: identities)), port: port, logger: logger)
         try await explainingErrors(of: "lab-server", at: database.place) {
             try await server.run { port in say("\(port)") }
         }

@@ -165,6 +165,28 @@ def told_late(page, address):
     a.phone.has(text, "synced")
 
 
+@claims
+def signs_in_with_apple(page, address):
+    """I5 I6: a person signs in with Apple, sees the ways to sign in, adds another one and removes it."""
+    a, b = open_sessions(page, address)
+    a.press("Sign out")
+    a.press("Sign in with Apple (simulated)")
+    expect(a.state).to_have_text("signed in")
+    expect(a.fact("Account")).to_have_text("without an address")
+    a.account.locator("summary").click()
+    ways = a.account.get_by_role("list", name="Ways to sign in").get_by_role("listitem")
+    expect(ways).to_have_count(1)
+    a.press("Add Google (simulated)")
+    expect(ways).to_have_count(2)
+    expect(a.region.get_by_role("button", name="Add Google (simulated)")).to_be_hidden()
+    take_pictures(page, "identities")
+    a.press("Remove Google")
+    expect(ways).to_have_count(1)
+    a.press("Sign out")
+    a.press("Sign in")
+    expect(a.fact("Account")).to_have_text("planner@lab.example")
+
+
 @claims.full
 def works_by_keyboard(page, address):
     """The buttons work by keyboard, and the focus stays when a session has ended."""

@@ -185,6 +185,39 @@ def deleted_account(lab):
         assert phone.shown(shared_row) is None and phone.shown(row) is None
 
 
+def providers(ways):
+    return [identity["provider"] for identity in ways["identities"]]
+
+
+@claims
+def signs_in_with_identities(lab):
+    """I5 I6 I7: two phones sign in with the same Apple identity, add Google's, and delete their account with it."""
+    a, b = pair(lab)
+    own = a.add("Of the account with a password")["id"]
+    a.until_sent()
+    for phone in (a, b):
+        phone.call("POST", "sign-out")
+        assert phone.call("POST", "session/identity", {"provider": "apple"})["account"] == "", phone.session
+        assert phone.shown(own) is None
+    row = a.add("Of the account without a password")["id"]
+    b.until_shows(row)
+    ways = a.call("GET", "session/identities")
+    assert providers(ways) == ["apple"] and not ways["hasPassword"], ways
+    refused(409, "session.lastWayIn", a.call, "DELETE", f"session/identities/{ways['identities'][0]['id']}")
+    assert providers(a.call("POST", "session/identities", {"provider": "google"})) == ["apple", "google"]
+    b.call("POST", "sign-out")
+    b.call("POST", "session/identity", {"provider": "google"})
+    b.until_shows(b.add("Written after a sign-in with Google")["id"])
+    assert providers(b.call("DELETE", f"session/identities/{ways['identities'][0]['id']}")) == ["google"]
+    refused(400, "badLabRequest", a.call, "POST", "session/identity", {"provider": "unknown"})
+    a.call("POST", "session/delete-account")
+    for phone in (a, b):
+        until_signed_out(phone, "account_deleted")
+        phone.call("POST", "sign-in")
+        phone.until_shows(own)
+        assert phone.shown(row) is None and phone.session["account"].endswith("@lab.example"), phone.session
+
+
 @claims
 def shows_no_token(lab):
     """T9: the lab's view of a session contains no token."""

@@ -151,24 +151,27 @@ actor LabDevice {
         news.changedEverything()
     }
 
-    /// Starts a new database file if the current one belongs to a deleted account, and keeps the old file.
+    /// Puts another account's database file aside, and continues with the file of this account, or a new one.
     ///
     /// An account that is recreated with the same address is a different account.
     func beginFile(for account: Account) async throws {
         let file = folder.appending(path: RunningPhone.file)
-        guard let owner = try? DatabaseInspection(of: file, limit: 0).account, !owner.contains(account.id) else {
-            return
-        }
+        guard let owner = try? DatabaseInspection(of: file, limit: 0).account?.split(separator: "#").last,
+            owner != account.id
+        else { return }
         await end(.quietly)
-        let kept = "planner-\(UUID().uuidString.prefix(8).lowercased()).sqlite"
         for part in ["", "-wal", "-shm"] {
-            let old = file.path + part
-            guard FileManager.default.fileExists(atPath: old) else { continue }
-            try FileManager.default.moveItem(atPath: old, toPath: folder.appending(path: kept).path + part)
+            let present = file.path + part
+            for (old, new) in [(present, kept(String(owner)).path + part), (kept(account.id).path + part, present)]
+            where FileManager.default.fileExists(atPath: old) {
+                try FileManager.default.moveItem(atPath: old, toPath: new)
+            }
         }
         try await start()
-        news.tell(.session, "begins a new file")
+        news.tell(.session, "uses the file of this account")
     }
+
+    private func kept(_ account: String) -> URL { folder.appending(path: "planner-\(account).sqlite") }
 
     func restart() async throws {
         await end(.quietly)

@@ -80,12 +80,6 @@ struct PhoneSession: Sendable {
         device.news.tell(.session, "changed the password")
     }
 
-    /// Deletes the account. The next sign-in on a phone creates it again, and the phone starts a new file.
-    func deleteAccount() async throws {
-        try await device.phone().session.deleteAccount(password: device.account.password)
-        device.news.tell(.session, "deleted the account")
-    }
-
     private func kept() throws -> Credentials {
         guard let credentials = try device.credentials.load() else { throw nobody }
         return credentials

@@ -44,13 +44,13 @@ struct LabErrors<Context: RequestContext>: RouterMiddleware {
 
     private func status(of code: OptimistError.Code) -> HTTPResponse.Status {
         switch code {
-        case .notInLab, .unknownSession, .init("unknownRejection"): .notFound
+        case .notInLab, .unknownSession, .unknownIdentity, .init("unknownRejection"): .notFound
         case .badLabRequest: .badRequest
         case .deviceIsDown: .conflict
         case .oldWayFailed: .gatewayTimeout
         case .signInRefused, .signedOut, .wrongPassword, .emailTaken: .forbidden
         case .readOnlySpace, .notOwner, .lastOwner: .forbidden
-        case .unknownSpace, .crossesSpaces, .tooManyToMove: .conflict
+        case .unknownSpace, .crossesSpaces, .tooManyToMove, .lastWayIn, .identityTaken: .conflict
         default: .internalServerError
         }
     }

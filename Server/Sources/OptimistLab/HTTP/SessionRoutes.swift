@@ -9,6 +9,7 @@ import OptimistSession
 struct SessionRoutes {
     let park: DevicePark
     let server: OptimistServer
+    let providers: SimulatedProviders
 
     func add(to router: Router<some RequestContext>) {
         let session = router.group("lab/devices/:device/session")
@@ -39,15 +40,57 @@ struct SessionRoutes {
             try await session.changePassword(in: park)
             return try await session.answer()
         }
+        addIdentities(to: session)
+    }
+
+    private func addIdentities(to session: RouterGroup<some RequestContext>) {
+        session.post("identity") { request, context in
+            try await identities(context)
+                .signIn(with: try await request.decode(as: ChosenProvider.self, context: context).provider)
+            return try await named(context).answer()
+        }
+        session.get("identities") { _, context in IdentitiesAnswer(try await identities(context).all()) }
+        session.post("identities") { request, context in
+            let identities = try await identities(context)
+            try await identities.link(try await request.decode(as: ChosenProvider.self, context: context).provider)
+            return IdentitiesAnswer(try await identities.all())
+        }
+        session.delete("identities/:identity") { _, context in
+            let identities = try await identities(context)
+            try await identities.unlink(try context.parameters.require("identity"))
+            return IdentitiesAnswer(try await identities.all())
+        }
         session.post("delete-account") { _, context in
-            let session = try await named(context)
-            try await session.deleteAccount()
-            return try await session.answer()
+            try await identities(context).deleteAccount()
+            return try await named(context).answer()
         }
     }
 
     private func named(_ context: some RequestContext) async throws -> PhoneSession {
         PhoneSession(device: try await park.device(try context.parameters.require("device")), server: server)
+    }
+
+    private func identities(_ context: some RequestContext) async throws -> PhoneIdentities {
+        PhoneIdentities(
+            device: try await park.device(try context.parameters.require("device")), providers: providers)
+    }
+}
+
+private struct ChosenProvider: Decodable { var provider: String }
+
+/// The ways to sign in to an account.
+private struct IdentitiesAnswer: ResponseEncodable {
+    struct Identity: Encodable {
+        var id: String
+        var provider: String?
+    }
+
+    var hasPassword: Bool
+    var identities: [Identity]
+
+    init(_ ways: AccountIdentities) {
+        hasPassword = ways.hasPassword
+        identities = ways.identities.map { Identity(id: $0.id, provider: $0.provider) }
     }
 }
 

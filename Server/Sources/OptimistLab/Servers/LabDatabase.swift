@@ -24,11 +24,14 @@ struct OpenedDatabase: Sendable {
 
     /// Returns the processes that serve the phones, without starting them. They run this program's command
     /// `lab-server`.
-    func processes(content: Int, gazetteer: URL, logger: Logger) -> [ServerProcess] {
+    func processes(
+        content: Int, gazetteer: URL, providers: SimulatedProviders, logger: Logger
+    ) -> [ServerProcess] {
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
         let command = [
             program, "lab-server", "--secret", secretFile.path, "--connections", "\(database.maxConnections)",
-            "--content", "\(content)", "--gazetteer", gazetteer.path, "--log-level", "\(logger.logLevel)",
+            "--content", "\(content)", "--gazetteer", gazetteer.path, "--identities", providers.file.path,
+            "--log-level", "\(logger.logLevel)",
         ]
         return (1...3).map {
             ServerProcess(number: $0, command: command, database: database.url, logger: logger)
@@ -37,12 +40,7 @@ struct OpenedDatabase: Sendable {
 
     static func open(_ database: LabDatabase, in folder: URL) async throws -> OpenedDatabase {
         let file = folder.appending(path: "secret")
-        if !FileManager.default.fileExists(atPath: file.path) {
-            guard
-                FileManager.default.createFile(
-                    atPath: file.path, contents: Data(ServerKeys.make().utf8), attributes: [.posixPermissions: 0o600])
-            else { throw OptimistError(.badLabData, "\(file.path) cannot be written.") }
-        }
+        try PrivateFile.make(file, containing: ServerKeys.make())
         let secret = try ServerKeys(at: file)
         switch database {
         case .shared(let database):

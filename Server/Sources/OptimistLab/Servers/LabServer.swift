@@ -15,6 +15,7 @@ package struct LabServer: Sendable {
     private let secret: ServerKeys
     private let content: Int
     private let gazetteer: URL
+    private let providers: SimulatedProviders
     private let port: Int
     private let logger: Logger
 
@@ -23,15 +24,18 @@ package struct LabServer: Sendable {
     ///   - secret: The secret that all its servers share.
     ///   - content: The port of the lab's main server on 127.0.0.1, which has the pictures and the first screen.
     ///   - gazetteer: The file of place names.
+    ///   - providers: The lab's identity providers.
     ///   - port: The port on 127.0.0.1. Zero takes a free one.
     ///   - logger: Receives the server's logs.
     package init(
-        database: PostgresDatabase, secret: ServerKeys, content: Int, gazetteer: URL, port: Int, logger: Logger
+        database: PostgresDatabase, secret: ServerKeys, content: Int, gazetteer: URL, providers: SimulatedProviders,
+        port: Int, logger: Logger
     ) {
         self.database = database
         self.secret = secret
         self.content = content
         self.gazetteer = gazetteer
+        self.providers = providers
         self.port = port
         self.logger = logger
     }
@@ -43,7 +47,8 @@ package struct LabServer: Sendable {
     package func run(onStart: @escaping @Sendable (Int) -> Void) async throws {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
-                port: port, storage: .postgres(database, secret: secret), schema: .planner, gazetteer: gazetteer,
+                port: port, storage: .postgres(database, secret: secret), schema: .planner,
+                identityProviders: providers.configuration, gazetteer: gazetteer,
                 routes: ForwardedContent(port: content, transport: AsyncHTTPClientTransport.shared).routes,
                 logger: logger))
         let group = ServiceGroup(

@@ -5,8 +5,8 @@ import COpenSSL
 /// HMAC with SHA-256, computed by OpenSSL. A code has 32 bytes.
 ///
 /// > Source: RFC 2104; OpenSSL, "HMAC".
-enum HMACSHA256 {
-    static func code(for bytes: some Sequence<UInt8>, key: SecretKey) -> [UInt8] {
+package enum HMACSHA256 {
+    package static func code(for bytes: some Sequence<UInt8>, key: SecretKey) -> [UInt8] {
         OpenSSL.prepare()
         return OpenSSL.hash { code in
             withContiguousBytes(bytes) { bytes in

@@ -121,6 +121,11 @@ class Device {
   expireToken() { return call('POST', `${this.#path}/session/expire`); }
   revokeSession() { return call('POST', `${this.#path}/session/revoke`); }
   signInElsewhere() { return call('POST', `${this.#path}/session/sign-in-elsewhere`); }
+  /** @param provider `apple` or `google`. */
+  signInWith(provider) { return call('POST', `${this.#path}/session/identity`, { provider }); }
+  identities() { return call('GET', `${this.#path}/session/identities`); }
+  addIdentity(provider) { return call('POST', `${this.#path}/session/identities`, { provider }); }
+  removeIdentity(id) { return call('DELETE', `${this.#path}/session/identities/${encodeURIComponent(id)}`); }
   accountDevices() { return call('GET', `${this.#path}/session/devices`); }
   endSession(id) { return call('DELETE', `${this.#path}/session/devices/${encodeURIComponent(id)}`); }
   changePassword() { return call('POST', `${this.#path}/session/password`); }

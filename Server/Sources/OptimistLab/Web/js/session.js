@@ -21,6 +21,10 @@ export class SessionPanel {
     el('div', {}, el('dt', {}, 'Refreshes'), this.#refreshes));
   #note = el('p', { class: 'note', role: 'status', 'aria-live': 'polite' });
   #entry = el('button', { type: 'button', onclick: () => this.#enterOrLeave() });
+  #apple = el('button', {
+    type: 'button', title: 'Apple vouches for the user of this phone. The server makes an account for a new identity.',
+    onclick: () => this.#attempt(() => this.#api.signInWith('apple')),
+  }, 'Sign in with Apple (simulated)');
   #ends;
   #why = el('p');
   #accountFold;
@@ -39,7 +43,7 @@ export class SessionPanel {
       this.#facts,
       this.#note,
       el('div', { class: 'buttons', role: 'group', 'aria-label': `What happens to the session of phone ${name}` },
-        ...this.#ends, this.#entry),
+        ...this.#ends, this.#entry, this.#apple),
       this.#accountFold.element);
     /** Shown on every screen of the phone after a sign-out. */
     this.banner = el('div', { class: 'banner', hidden: true },
@@ -74,12 +78,13 @@ export class SessionPanel {
     this.#state.dataset.state = state;
     setText(this.#state, sessionStates[state] ?? state);
     this.#facts.hidden = !token;
-    setText(this.#account, account ?? '');
+    setText(this.#account, account || 'without an address');
     setText(this.#refreshes, String(refreshes));
     setText(this.#note, note(session));
     this.#note.hidden = !this.#note.textContent;
     for (const button of this.#ends) button.setAttribute('aria-disabled', String(!token));
     setText(this.#entry, this.#isSignedOut ? 'Sign in' : 'Sign out');
+    this.#apple.hidden = !this.#isSignedOut;
     setText(this.#why, `${reason(session)} Your changes are kept, and sent after you sign in.`);
     this.banner.hidden = !this.#isSignedOut;
     if (this.#isEntering && this.banner.hidden) {
