@@ -107,8 +107,9 @@ final class SharingPeople: Users {
                 else { return }
                 end(made, .failed)
                 let write = withState { $0.history.writes[made] }
-                // A statement that changes no value names a row of the space, and is refused like any other.
-                if error.code == .readOnlySpace, !write.isForbidden, !write.isEmpty {
+                // A later statement may undo a forbidden one, which is refused like any other.
+                let isOneStatement = event.kind == .write && event.amount == 1
+                if error.code == .readOnlySpace, isOneStatement, !write.isForbidden, !write.isEmpty {
                     find("guard: write \(number) of device \(event.device) was refused, and no role forbids it (P6)")
                 }
             }
