@@ -37,7 +37,7 @@ def write(path, accounts, rows):
 
 
 def imported(path, *place):
-    """The seconds, the CPU seconds and the most memory in MB of an import, and what it says."""
+    """The seconds, the CPU seconds the most memory in MB, and the output of an import."""
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
         [OPTIMIST, "import", str(path), "--type", "todo", "--account-from", "column", *place], stdout=subprocess.PIPE,

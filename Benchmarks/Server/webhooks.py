@@ -52,7 +52,7 @@ class Receiver(asyncio.Protocol):
 
 
 def receive(pipe, count):
-    """Runs in a process of its own. Sends its port, and then the notes of `count` calls."""
+    """Runs in a separate process. Sends its port, and then the notes of `count` calls."""
 
     async def run():
         server = await asyncio.get_running_loop().create_server(Receiver, "127.0.0.1", 0)

@@ -111,7 +111,7 @@ struct ImportCommand: AsyncParsableCommand {
             isDryRun: dryRun, isText: file.format == .csv)
         var total = ImportReport()
         var refused = 0
-        // An empty file, too, is checked for its type.
+        // The type of an empty file is also checked.
         var batch = try Self.fill(empty, from: &file)
         repeat {
             let present = batch

@@ -75,8 +75,8 @@ final class Checkpoints: Sendable {
         watch.withLock { $0 = task }
     }
 
-    /// The lock also covers the start of the copy: who finds that the watch is over and waits for the queue waits for
-    /// the copy too.
+    /// The lock also covers the start of the copy. A caller that sees the end of the watch, and then waits for the queue,
+    /// therefore waits for the copy.
     private func goesOnWatching() -> Bool {
         log.withLock { log in
             switch log.look() {

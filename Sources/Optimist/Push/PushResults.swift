@@ -60,7 +60,7 @@ struct PushResults {
         }
     }
 
-    /// Whether the server has the owner in another space than the row. Somebody may have moved one of them.
+    /// Whether the server has the owner in another space than the row. Another person may have moved one of them.
     private static func isApart(
         _ ref: RowRef, _ owner: RowRef, _ entries: RowEntryTable, _ homes: inout RowHomes
     ) throws -> Bool {
@@ -224,8 +224,8 @@ struct PushResults {
         }
     }
 
-    /// Avoids a tight retry loop for groups of which no edited row is at fault: only rows that a move takes along, or
-    /// none.
+    /// Avoids a tight retry loop for failed groups without an edited row at fault: at most rows that a move takes along
+    /// are at fault.
     private mutating func postponeUnexplained() throws {
         for group in batch.push.groups where group.contains(where: { verdicts[$0].isGroupFailed }) {
             let culprits = group.filter { !verdicts[$0].isGroupFailed }

@@ -33,11 +33,11 @@ package struct SimulatedProviders: Sendable {
 
     private static func issuer(_ provider: String) -> String { "https://\(provider).example" }
 
-    /// What a provider's dialog returns to the app, signed with HS256.
+    /// The token that a provider's dialog returns to the app, signed with HS256.
     ///
     /// > Source: RFC 7515; OpenID Connect Core 1.0 §2.
     ///
-    /// - Parameter nonce: Of the app.
+    /// - Parameter nonce: The app's nonce.
     /// - Throws: `OptimistError` with code `badLabRequest` if the provider is unknown.
     func token(of provider: String, for person: String, nonce: String, now: Date = Date()) throws -> String {
         guard Self.names.contains(provider) else {

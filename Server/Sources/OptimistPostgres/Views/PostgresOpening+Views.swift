@@ -13,7 +13,7 @@ extension PostgresOpening {
     ///
     /// - Parameters:
     ///   - name: The schema.
-    ///   - reader: A role to which the views are granted, and those of later calls. Nil: none.
+    ///   - reader: A role to which the views are granted, also the views of later calls. Nil: none.
     /// - Returns: The names of the views.
     /// - Throws: `OptimistError` with code `schemaConflict` if no server has served the database, `views.bad` if the
     ///   schema has other contents or other views depend on the views, or a code of the database.
@@ -130,7 +130,7 @@ extension ReportColumns.Column {
         case .number: "CASE jsonb_typeof(\(json)) WHEN 'number' THEN (\(text))::float8 END"
         case .counter: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint ELSE 0 END"
         case .int, .int64: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint END"
-        // PostgreSQL has no year 0.
+        // PostgreSQL does not have a year 0.
         case .date: "CASE WHEN \(text) ~ '^[0-9]{4}-' AND left(\(text), 4) <> '0000' THEN (\(text))::timestamptz END"
         case .json: "nullif(\(json), 'null'::jsonb)"
         }

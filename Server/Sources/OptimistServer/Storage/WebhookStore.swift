@@ -12,7 +12,7 @@ package protocol WebhookStore: Sendable {
     func position(of webhook: String, in account: String) async throws -> Int64
     /// Moves a position that is still `old`.
     ///
-    /// - Returns: False if an operator or another server has moved it. Nothing then happens.
+    /// - Returns: False, without a change, if an operator or another server has moved it.
     func move(positionOf webhook: String, in account: String, from old: Int64, to new: Int64) async throws -> Bool
     /// Sets positions to `seq`, or to the account's last transaction if that is earlier.
     ///

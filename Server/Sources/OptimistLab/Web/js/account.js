@@ -19,6 +19,7 @@ export class AccountFold {
   #failure = el('p', { class: 'note', hidden: true });
   #ways = el('ul', { class: 'plain account-devices', 'aria-label': 'Ways to sign in' });
   #more;
+  #password;
   #remove = el('button', { type: 'button', class: 'danger', onclick: () => this.#delete(), onblur: () => this.#ask(false) });
 
   #isSignedIn;
@@ -28,6 +29,10 @@ export class AccountFold {
     this.#attempt = attempt;
     this.#isSignedIn = isSignedIn;
     this.#ask(false);
+    this.#password = el('button', {
+      type: 'button', title: 'The lab chooses a new one. The other phones are signed out.',
+      onclick: () => this.#attempt(() => api.changePassword()).then(() => this.refresh()),
+    }, 'Change password');
     this.#more = Object.keys(providers).map((provider) => el('button', {
       type: 'button', hidden: true, onclick: () => this.#change(() => api.addIdentity(provider)),
     }, `Add ${providers[provider]} (simulated)`));
@@ -37,10 +42,7 @@ export class AccountFold {
       this.#ways,
       this.#failure,
       el('div', { class: 'buttons', role: 'group', 'aria-label': `The account of phone ${name}` },
-        el('button', {
-          type: 'button', title: 'The lab chooses a new one. The other phones are signed out.',
-          onclick: () => this.#attempt(() => api.changePassword()).then(() => this.refresh()),
-        }, 'Change password'),
+        this.#password,
         this.#remove, ...this.#more));
   }
 
@@ -91,6 +93,7 @@ export class AccountFold {
         }, 'Remove') : null),
       update: () => {},
     });
+    this.#password.hidden = !hasPassword && identities.length > 0;
     for (const [index, provider] of Object.keys(providers).entries()) {
       this.#more[index].hidden = !(hasPassword || identities.length) || identities.some((one) => one.provider === provider);
     }

@@ -22,7 +22,7 @@ export class SessionPanel {
   #note = el('p', { class: 'note', role: 'status', 'aria-live': 'polite' });
   #entry = el('button', { type: 'button', onclick: () => this.#enterOrLeave() });
   #apple = el('button', {
-    type: 'button', title: 'Apple vouches for the user of this phone. The server makes an account for a new identity.',
+    type: 'button', class: 'wide', title: 'Apple vouches for the user of this phone. The server makes an account for a new identity.',
     onclick: () => this.#attempt(() => this.#api.signInWith('apple')),
   }, 'Sign in with Apple (simulated)');
   #ends;
