@@ -86,8 +86,11 @@ extension Store {
             var known = KnownEpochs(self.layouts, db)
             return try zip(batch.sent, answer.verdicts).map { sent, verdict in
                 if verdict.waitReason?.isOutside == true { return verdict }
-                let mine = try known.epoch(of: sent)
-                return mine == nil || mine == epoch ? verdict : .retry(after: nil, .restarted)
+                // A move is also about the row's former scope.
+                let mine = try Set([sent.scope, sent.source ?? sent.scope]).compactMap {
+                    try known.epoch(of: sent, in: $0)
+                }
+                return mine.allSatisfy { $0 == epoch } ? verdict : .retry(after: nil, .restarted)
             }
         }
     }
@@ -107,8 +110,8 @@ private struct KnownEpochs {
     }
 
     /// Nil if unknown, or if cursors are not ordered.
-    mutating func epoch(of sent: SentRow) throws -> String? {
-        let place = Place(scope: sent.scope, table: sent.ref.table)
+    mutating func epoch(of sent: SentRow, in scope: Int64) throws -> String? {
+        let place = Place(scope: scope, table: sent.ref.table)
         if let known = epochs[place] { return known }
         let epoch = try fetch(place)
         epochs[place] = .some(epoch)

@@ -96,6 +96,28 @@ struct SpacePushTests {
         #expect(try await device.next() == nil)
     }
 
+    @Test func `P12 an answer about a move counts only if both accounts are known in its epoch`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        try await store.write { try list.insert($0) }
+        while let batch = try await device.next() { try await accept(batch) }
+        try await store.write { try $0.execute(sql: "UPDATE list SET space = NULL") }
+        let batch = try #require(try await device.next())
+        let sent = try #require(batch.sent.first)
+        let source = try #require(sent.source)
+        for (here, there, isBelieved) in [("n", "e", false), ("e", "n", false), ("n", "n", true)] {
+            try await store.apply { db in
+                for (scope, epoch) in [(sent.scope, here), (source, there)] {
+                    try Scope.update(scope, in: db) { $0.epochs = [RemoteEpoch(name: epoch, firstSeq: 0)] }
+                }
+            }
+            var answer = RemotePush.Answer([.gone(seq: 1, nil)])
+            answer.epoch = "n"
+            let verdicts = try await store.believable(answer, of: batch)
+            #expect(verdicts.map(\.isGone) == [isBelieved])
+        }
+    }
+
     @Test func `S5 a move waits if a row that it takes along is put off`() async throws {
         let space = try await store.createSpace(named: "Home", as: "Ann")
         let list = ShoppingList(title: "Groceries", space: space.id)
