@@ -46,6 +46,8 @@ package final class RowImport: Sendable {
 
     /// The most rows of a transaction. Meanwhile devices of its accounts wait, and in a data directory all devices.
     private static let maxRows = 4_000
+    /// How many transactions run at the same time, in different accounts.
+    private static let lanes = 3
 
     /// Stores the rows of a batch, or only checks them. The rows of an account are stored together, in the order of
     /// their lines, because each account in a transaction costs as much as many rows.
@@ -79,8 +81,18 @@ package final class RowImport: Sendable {
             }
             accounts.add(.init(id: line.id(of: row, in: account), values: row.values), ofLine: row.line, to: account)
         }
-        for transaction in accounts.transactions(of: Self.maxRows) {
-            try await store(transaction, batch, &report)
+        try await withThrowingTaskGroup(of: ImportReport.self) { tasks in
+            for lane in accounts.lanes(Self.lanes, of: Self.maxRows) {
+                tasks.addTask {
+                    var stored = ImportReport()
+                    for transaction in lane { try await self.store(transaction, batch, &stored) }
+                    return stored
+                }
+            }
+            for try await stored in tasks {
+                report.refused += stored.refused
+                report.add(stored)
+            }
         }
         report.refused.sort { $0.line < $1.line }
         return report
@@ -139,7 +151,7 @@ package final class RowImport: Sendable {
 /// The rows of a batch, by account, in the order of the lines.
 private struct ImportedAccounts {
     /// Some rows of one account, and their lines.
-    struct Part {
+    struct Part: Sendable {
         var account: String
         var rows: ArraySlice<RowsToImport.Row>
         var lines: ArraySlice<Int>
@@ -158,8 +170,16 @@ private struct ImportedAccounts {
         accounts[place].lines.append(line)
     }
 
+    /// The transactions of each lane, in order. All rows of an account are in one lane.
+    func lanes(_ count: Int, of limit: Int) -> [[[Part]]] {
+        (0..<count).map { lane in
+            let own = accounts.indices.filter { $0 % count == lane }.map { accounts[$0] }
+            return Self.transactions(of: own, limit)
+        }
+    }
+
     /// Parts with `limit` rows in all, at most. A transaction has one part of an account.
-    func transactions(of limit: Int) -> [[Part]] {
+    private static func transactions(of accounts: [Part], _ limit: Int) -> [[Part]] {
         var transactions: [[Part]] = []
         var room = 0
         for account in accounts {
