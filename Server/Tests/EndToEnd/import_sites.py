@@ -86,6 +86,14 @@ class Site:
         assert not fails, out
         return out
 
+    def count(self):
+        """The rows in the database. A data directory must not be served."""
+        statement = "SELECT count(*) FROM optimist_rows"
+        if self.cluster:
+            return int(self.sql(statement))
+        with contextlib.closing(sqlite3.connect(self.place[1] + "/optimist.sqlite", timeout=PATIENCE)) as opened:
+            return opened.execute(statement).fetchone()[0]
+
     def link(self, issuer, subject, account):
         """Gives an identity to an account, as a sign-in with a provider does."""
         statement = "INSERT INTO optimist_identities (issuer, subject, account_id, linked_at) VALUES "

@@ -260,17 +260,21 @@ def interrupted(sites):
         begun = time.monotonic()
         random.seed(43)
         pause = form(0.5, 1, 2)
-        kills = 0
-        while kills < 10:
+        kills, stored = 0, site.count()
+        before = stored
+        while kills < 10 or stored == before:
             with subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL) as process:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(pause * (0.5 + random.random()))
                 if process.poll() is None:
                     process.send_signal(signal.SIGKILL)
+                    process.wait()
                     kills += 1
-                    pause *= 1.4
+                    # On a slow machine, the first rows are stored late.
+                    pause *= 1.1 if site.count() > stored else 2
                 else:
                     pause /= 2
+            stored = site.count()
         status, out, err = run(*arguments[1:], seconds=3600)
         assert status == 0 and "0 refused" in out, (out, err)
         assert " 0 unchanged" not in out, "every kill was before the first rows were stored"
