@@ -26,8 +26,7 @@ import OptimistCore
     private func merge(
         _ rows: RowsToImport, into books: [String: Book], storing: Bool
     ) throws -> ImportOutcome {
-        var clock = ServerClock(
-            hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()))
+        var clock = clock()
         let merge = ImportMerge(
             type: rows.type, settings: settings,
             clock: WriteClock(
@@ -45,7 +44,7 @@ import OptimistCore
             try book.append(merged.changes, merged.events, day: clock.day)
             outcome.changes.append(AccountChange(account: account, types: book.changedTypes, state: book.state))
         }
-        hybrid.withLock { clock.hand(to: &$0) }
+        keep(clock)
         return outcome
     }
 }

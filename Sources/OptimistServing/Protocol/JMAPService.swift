@@ -10,9 +10,9 @@ import OptimistCore
     let store: any SyncStore
     let settings: ServingSettings
     let now: @Sendable () -> Date
-    let believed: @Sendable () -> Date
+    private let believed: @Sendable () -> Date
     /// The server's hybrid clock. Writers use it one after another, within their transactions.
-    let hybrid = Mutex(HybridClock())
+    private let hybrid = Mutex(HybridClock())
 
     /// - Parameters:
     ///   - now: Returns the time of day, which stamps the writes of clients without clocks. Called on any thread.
@@ -158,14 +158,11 @@ import OptimistCore
         _ meter: WorkMeter
     ) throws -> Done {
         try meter.look()
-        let clock = ServerClock(
-            hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()),
-            writer: reader.device)
         var exchange = Exchange(
-            request, of: reader, over: books, comparing: states, settings: settings, clock: clock, texts: texts,
-            meter: meter, room: room)
+            request, of: reader, over: books, comparing: states, settings: settings, clock: clock(of: reader.device),
+            texts: texts, meter: meter, room: room)
         try exchange.run()
-        hybrid.withLock { exchange.clock.hand(to: &$0) }
+        keep(exchange.clock)
         let books = exchange.openedBooks
         return Done(
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
@@ -173,6 +170,17 @@ import OptimistCore
                 AccountChange(account: $0.account, types: $0.changedTypes, state: $0.state)
             }, epoch: books.first?.state.epoch, report: exchange.report)
     }
+
+    /// The clock for a transaction. Afterwards, ``keep(_:)`` its stamps.
+    ///
+    /// - Parameter writer: The device in the clocks of writes without clocks. Default: the server.
+    func clock(of writer: String = ServerClock.device) -> ServerClock {
+        ServerClock(
+            hybrid: hybrid.withLock(\.self), milliseconds: now().millisecondsSince1970, day: Expiry.day(of: believed()),
+            writer: writer)
+    }
+
+    func keep(_ clock: ServerClock) { hybrid.withLock { clock.hand(to: &$0) } }
 
     private func write(_ done: Done) -> [UInt8] {
         let answers = done.answers
