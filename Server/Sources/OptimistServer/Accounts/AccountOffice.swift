@@ -96,27 +96,13 @@ struct ControlSocket: Service {
     private var application: some ApplicationProtocol {
         let router = Router()
         router.post("imports") { request, _ in
-            let body = try await request.body.collect(upTo: Self.maxBatchBytes)
-            guard let batch = try? JSONDecoder().decode(ImportBatch.self, from: Data(body.readableBytesView)) else {
-                return Response(.badRequest, body: Array("{}".utf8))
-            }
-            do {
-                return Response(body: [UInt8](try JSONEncoder().encode(await imports.carryOut(batch))))
-            } catch let error as OptimistError {
-                let answer: JSON = ["error": .string(error.message)]
-                return Response(.notFound, body: answer.bytes)
+            try await Self.answer(request, upTo: Self.maxBatchBytes) { (batch: ImportBatch) in
+                [UInt8](try JSONEncoder().encode(await imports.carryOut(batch)))
             }
         }
         router.post("orders") { request, _ in
-            let body = try await request.body.collect(upTo: 65_536)
-            guard let order = try? JSONDecoder().decode(AccountOrder.self, from: Data(body.readableBytesView)) else {
-                return Response(.badRequest, body: Array("{}".utf8))
-            }
-            do {
-                return Response(body: try await accounts.carryOut(order).bytes)
-            } catch let error as OptimistError {
-                let answer: JSON = ["error": .string(error.message)]
-                return Response(.notFound, body: answer.bytes)
+            try await Self.answer(request, upTo: 65_536) { (order: AccountOrder) in
+                try await accounts.carryOut(order).bytes
             }
         }
         // The application's messages about starting and stopping would repeat the server's messages.
@@ -126,5 +112,19 @@ struct ControlSocket: Service {
             router: router,
             configuration: .init(address: .unixDomainSocket(path: file.path), serverName: "Optimist"),
             onServerRunning: { [path = file.path] _ in chmod(path, 0o600) }, logger: logger)
+    }
+
+    private static func answer<Order: Decodable>(
+        _ request: Request, upTo maxBytes: Int, _ carryOut: (Order) async throws -> [UInt8]
+    ) async throws -> Response {
+        let body = try await request.body.collect(upTo: maxBytes)
+        guard let order = try? JSONDecoder().decode(Order.self, from: Data(body.readableBytesView)) else {
+            return Response(.badRequest, body: Array("{}".utf8))
+        }
+        do {
+            return Response(body: try await carryOut(order))
+        } catch let error as OptimistError {
+            return Response(.notFound, body: JSON.object(["error": .string(error.message)]).bytes)
+        }
     }
 }
