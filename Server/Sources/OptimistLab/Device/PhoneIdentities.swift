@@ -11,12 +11,10 @@ struct PhoneIdentities: Sendable {
     /// Deletes the account. The next sign-in on a phone creates it again, and the phone starts a new file.
     func deleteAccount() async throws {
         let session = try await device.phone().session
-        let ways = try await session.identities()
-        if ways.hasPassword {
-            try await session.deleteAccount(password: device.account.password)
-        } else {
-            let (token, nonce) = try token(of: ways.identities.first?.provider ?? "")
+        if let (token, nonce) = try await proof(for: session) {
             try await session.deleteAccount(identityToken: token, nonce: nonce)
+        } else {
+            try await session.deleteAccount(password: device.account.password)
         }
         device.news.tell(.session, "deleted the account")
     }
@@ -44,10 +42,14 @@ struct PhoneIdentities: Sendable {
     }
 
     private func confirmation(for session: Session) async throws -> AccountConfirmation {
-        let ways = try await session.identities()
-        if ways.hasPassword { return .password(device.account.password) }
-        let (token, nonce) = try token(of: ways.identities.first?.provider ?? "")
+        guard let (token, nonce) = try await proof(for: session) else { return .password(device.account.password) }
         return .identity(token: token, nonce: nonce)
+    }
+
+    /// A fresh token of the account's first identity. Nil if the account has a password.
+    private func proof(for session: Session) async throws -> (token: String, nonce: String)? {
+        let ways = try await session.identities()
+        return ways.hasPassword ? nil : try token(of: ways.identities.first?.provider ?? "")
     }
 
     private func token(of provider: String) throws -> (token: String, nonce: String) {
