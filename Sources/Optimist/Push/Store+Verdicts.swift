@@ -87,10 +87,9 @@ extension Store {
             return try zip(batch.sent, answer.verdicts).map { sent, verdict in
                 if verdict.waitReason?.isOutside == true { return verdict }
                 // A move is also about the row's former scope.
-                let mine = try Set([sent.scope, sent.source ?? sent.scope]).compactMap {
-                    try known.epoch(of: sent, in: $0)
-                }
-                return mine.allSatisfy { $0 == epoch } ? verdict : .retry(after: nil, .restarted)
+                let scopes = [sent.scope, sent.source ?? sent.scope]
+                let isKnown = try scopes.allSatisfy { try known.epoch(of: sent, in: $0) ?? epoch == epoch }
+                return isKnown ? verdict : .retry(after: nil, .restarted)
             }
         }
     }

@@ -106,8 +106,8 @@ extension Store {
         writes.send()
     }
 
-    /// The scopes with a confirmed member row on this device, whose space another device has deleted from the person's
-    /// spaces. Before the confirmation, nobody knows whether the person may join again.
+    /// The scopes with a member row on this device, whose space another device has deleted from the person's spaces. The
+    /// server has confirmed the member row: without that, the person may not be a member.
     private static let leftElsewhere = """
         SELECT number FROM optimist_scope o JOIN optimist_member m ON m.id = o.member
         JOIN optimist_remote c ON c.id = o.member AND c.tbl = \(SpaceTables.members) AND c.seq > 0

@@ -82,7 +82,7 @@ package struct ReportView {
 
     static let comment = "Made by optimist views"
 
-    /// The statements that let a role read the views, and those that a later `optimist views` makes.
+    /// The statements that let a role read the present views, and the views of later calls.
     package static func grants(of schema: String, to reader: String) -> String {
         """
         GRANT USAGE ON SCHEMA \(schema.sqlName) TO \(reader.sqlName);
