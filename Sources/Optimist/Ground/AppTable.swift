@@ -217,6 +217,11 @@ struct AppTables {
         else { return nil }
         return RowRef(table: table.layout.number, id: id)
     }
+
+    /// The row's name in pushes and answers. Nil if the app does not have the table.
+    func name(of ref: RowRef) -> String? {
+        self[ref.table].flatMap { table in table.layout.idForm.wire(ref.id).map { "\(table.layout.name):\($0)" } }
+    }
 }
 
 extension JSONObject {

@@ -51,11 +51,8 @@ extension RowEntryTable {
         var held = entry
         let due = max(
             now + PushResults.retryPause(after: entry.local?.retries ?? 0), try self.entry(other)?.local?.due ?? 0)
-        let name = tables[other.table].flatMap { table in
-            table.layout.idForm.wire(other.id).map { "\(table.layout.name):\($0)" }
-        }
         let end = min(due, now + PushResults.longestPauseMilliseconds)
-        held.local?.wait(until: end, for: name)
+        held.local?.wait(until: end, for: tables.name(of: other))
         held.local?.countRetry()
         try save(held)
         return end

@@ -34,52 +34,10 @@ struct PushResults {
         let door = try Door(layouts, db, at: milliseconds)
         self.door = door
         missed = try MissedRows(layouts, db, at: milliseconds)
-        let parked = ParkedRows(db)
-        var homes = RowHomes(door.tables, door.entries)
-        let settled = try HiddenRows(batch: batch, tables: door.tables).settled(verdicts)
-        self.verdicts = try zip(batch.sent, settled).map { sent, verdict in
-            let verdict = verdict.tellingUnread(of: door.ownDevices)
-            if verdict.refusal?.code == "invitationInvalid", sent.restores || Self.isEarly(sent, at: corrected) {
-                return .retry(after: nil, DeferralReason("invitationInvalid"))
-            }
-            if verdict.waitReason?.isOutside == true, try Self.isDeparture(sent, door) {
-                return .accepted(seq: 0)
-            }
-            guard case .blocked(let by) = verdict, let owner = door.tables.ref(named: by) else { return verdict }
-            // In both cases, the server would block the row forever.
-            if try parked.awaitsDeletion(owner) {
-                return .rejected(
-                    RemotePush.Refusal(code: "invalidProperties", message: "The row refers to a deleted row."))
-            }
-            if try Self.isApart(sent.ref, owner, door.entries, &homes) {
-                return .rejected(
-                    RemotePush.Refusal(
-                        code: "crossesSpaces", message: "The row refers to a row that is in another space now."))
-            }
-            return verdict
-        }
-    }
-
-    /// Whether the server has the owner in another space than the row. Another person may have moved one of them.
-    private static func isApart(
-        _ ref: RowRef, _ owner: RowRef, _ entries: RowEntryTable, _ homes: inout RowHomes
-    ) throws -> Bool {
-        guard try entries.entry(owner)?.remote.isAlive == true, case .scope(let there) = try homes.home(of: owner),
-            case .scope(let here) = try homes.home(of: ref)
-        else { return false }
-        return here.number != there.number
-    }
-
-    /// Whether an invitation may still reach the server from the device that made it. A link is usable offline.
-    private static func isEarly(_ sent: SentRow, at corrected: Int64) -> Bool {
-        corrected - sent.lifeStamp.milliseconds < heldMilliseconds
-    }
-
-    /// Whether the row takes the person out of a space, so that nothing is left to do if the server does not know the
-    /// person there.
-    private static func isDeparture(_ sent: SentRow, _ door: Door) throws -> Bool {
-        guard sent.kind == .delete, let table = door.tables[sent.ref.table] else { return false }
-        return try Scope.fetch(sent.scope, in: door.db).isOwnMember(sent.ref, in: table.layout)
+        let homes = RowHomes(door.tables, door.entries)
+        var reading = VerdictReading(door, homes, at: corrected)
+        let carried = try Passengers(batch: batch, tables: door.tables, homes: homes).carried(verdicts)
+        self.verdicts = try zip(batch.sent, carried).map { try reading.read($1, of: $0) }
     }
 
     /// Applies refusals last, each with the rows that refer to the refused row (V5).
@@ -224,18 +182,16 @@ struct PushResults {
         }
     }
 
-    /// Avoids a tight retry loop for failed groups without an edited row at fault: at most rows that a move takes along
-    /// are at fault.
+    /// Avoids a tight retry loop for failed groups without a row at fault.
     private mutating func postponeUnexplained() throws {
-        for group in batch.push.groups where group.contains(where: { verdicts[$0].isGroupFailed }) {
-            let culprits = group.filter { !verdicts[$0].isGroupFailed }
-            guard culprits.allSatisfy({ batch.sent[$0].mask == 0 && verdicts[$0].refusal == nil }) else { continue }
-            let reason = culprits.compactMap { verdicts[$0].waitReason }.first ?? DeferralReason("groupFailed")
+        for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
             for sent in batch.sent[group] {
                 guard var entry = try door.entries.entry(sent.ref), entry.isPending else { continue }
                 putOff(&entry, for: nil)
                 try door.entries.save(entry)
-                if let due = entry.local?.due { try WaitTable(door.db).note(reason, of: sent.ref, until: due) }
+                if let due = entry.local?.due {
+                    try WaitTable(door.db).note(DeferralReason("groupFailed"), of: sent.ref, until: due)
+                }
             }
         }
     }

@@ -40,6 +40,8 @@ extension RemotePush.Verdict {
 
     var isBlocked: Bool { if case .blocked = self { true } else { false } }
 
+    var isLifeUnknown: Bool { if case .lifeUnknown = self { true } else { false } }
+
     var isGroupFailed: Bool { if case .groupFailed = self { true } else { false } }
 
     var isFinal: Bool {

@@ -65,12 +65,25 @@ struct RowHomes {
         guard let entry, entry.isPlaced, !entry.isMoved(by: table.layout.anchor) else {
             return try target(of: values, in: table.layout)
         }
-        let here = RowHome.scope(try scope(entry.remote.scope))
-        // A row above may move, and takes along the rows that are where it is.
-        guard let parent = tables.parent(by: values, in: table.layout), let above = try entries.entry(parent),
-            above.isPlaced, above.remote.scope == entry.remote.scope
-        else { return here }
-        return try home(of: parent)
+        if let carrier = try carrier(of: entry, values, in: table.layout) { return try home(of: carrier) }
+        return .scope(try scope(entry.remote.scope))
+    }
+
+    /// The parent of a row, if the parent takes along the row when it moves: if both are where the server has them.
+    private func carrier(of entry: RowEntry, _ values: JSONObject, in layout: TableLayout) throws -> RowRef? {
+        guard let parent = tables.parent(by: values, in: layout), let above = try entries.entry(parent), above.isPlaced,
+            above.remote.scope == entry.remote.scope
+        else { return nil }
+        return parent
+    }
+
+    /// The row whose unsent move changes where a row is: the row itself or one above it. Nil if no such row moves.
+    func movedRow(above ref: RowRef) throws -> RowRef? {
+        guard let table = tables[ref.table], let entry = try entries.entry(ref), entry.isPlaced else { return nil }
+        if entry.isMoved(by: table.layout.anchor) { return ref }
+        guard let values = try table.values(ref.id), let carrier = try carrier(of: entry, values, in: table.layout)
+        else { return nil }
+        return try movedRow(above: carrier)
     }
 
     mutating func home(inSpace space: String?) throws -> RowHome {

@@ -251,20 +251,11 @@ extension SetEvaluation {
             guard let evaluation = books[row.book].evaluations[row.key] else { continue }
             let absent = try references(of: evaluation, in: row.book).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
-            errors[row] =
-                try isLeft(absent, by: operations[index])
-                ? .behind
-                : SetError(
-                    "blocked", "It refers to a row that the server does not have yet.",
-                    blockedBy: Set(absent.map(\.key.description)).sorted())
+            errors[row] = SetError(
+                "blocked", "It refers to a row that the server does not have there yet.",
+                blockedBy: Set(absent.map(\.key.description)).sorted())
         }
         return errors
-    }
-
-    /// Whether a row moves without one of these rows, which are not where it goes.
-    private func isLeft(_ absent: [Row], by operation: RowOperation) throws -> Bool {
-        guard let source = operation.source else { return false }
-        return try absent.contains { try books[source].reader.row($0.key)?.row.isAlive == true }
     }
 }
 

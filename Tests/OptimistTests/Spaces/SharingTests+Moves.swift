@@ -69,4 +69,22 @@ extension SharingTests {
         #expect(try await pending(ann) == 0)
         #expect(try await ann.store.rejections().isEmpty)
     }
+
+    @Test func `S2 a move and an earlier write below the list are sent together if each needs the other`() async throws
+    {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        // The new item belongs where the list goes, and the list cannot go while the server has the deleted item.
+        try await ann.store.write { db in
+            try db.execute(sql: "DELETE FROM item")
+            try SharedItem(listID: list.id, text: "Eggs").insert(db)
+        }
+        try await move(list, to: work, on: ann)
+        for _ in 1...3 {
+            try await sync(ann, bob)
+            ann.device.advance(5_000)
+        }
+        try await expect(list, in: work, with: ["Eggs"])
+    }
 }

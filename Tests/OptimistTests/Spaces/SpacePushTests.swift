@@ -118,6 +118,35 @@ struct SpacePushTests {
         }
     }
 
+    @Test func `P3 a move ends if a row that it takes along refers to a row that stays`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        let aisle = Aisle(name: "Dairy", space: space.id)
+        let item = ShoppingItem(listID: list.id, title: "Milk")
+        try await store.write { db in
+            try list.insert(db)
+            try aisle.insert(db)
+            try item.insert(db)
+        }
+        while let batch = try await device.next() { try await accept(batch) }
+        try await store.write { try $0.execute(sql: "UPDATE list SET space = NULL") }
+        // Another person's write arrives.
+        try await store.apply { db in
+            try db.execute(sql: "UPDATE item SET aisleID = ?", arguments: [aisle.id])
+        }
+        let batch = try #require(try await device.next())
+        #expect(batch.push.rows.map(\.table) == ["list", "item"])
+        _ = try await store.apply(
+            [
+                .groupFailed(by: [batch.push.rows[1].name], current: nil),
+                .blocked(by: "aisle:\(aisle.id.wire)"),
+            ], of: batch)
+        let rejection = try #require(try await store.rejections().first)
+        #expect(rejection.code == "crossesSpaces" && rejection.table == "list")
+        #expect(try await store.read { try ShoppingList.fetchOne($0)?.space } == space.id)
+        #expect(try await device.next() == nil)
+    }
+
     @Test func `S5 a move waits if a row that it takes along is put off`() async throws {
         let space = try await store.createSpace(named: "Home", as: "Ann")
         let list = ShoppingList(title: "Groceries", space: space.id)
