@@ -125,7 +125,9 @@ struct RowApplication: RowWork {
         }
         try door.entries.writeFresh()
         var before = try door.entries.entry(row.ref) ?? RowEntry(ref: row.ref)
-        if before.remote.scope != row.scope, let placement = try meet(row, elsewhere: &before) { return placement }
+        if before.remote.scope != row.scope, let placement = try meet(row, elsewhere: &before, in: table.layout) {
+            return placement
+        }
         if let destination = try destination(of: row, from: before) {
             return try follow(destination, before, in: table)
         }
@@ -167,20 +169,36 @@ struct RowApplication: RowWork {
     ///
     /// - Parameter entry: Becomes empty if the row there has ended, because this row does not continue it.
     /// - Returns: Nil to receive the row.
-    private func meet(_ row: ReceivedRow, elsewhere entry: inout RowEntry) throws -> Placement? {
+    private mutating func meet(
+        _ row: ReceivedRow, elsewhere entry: inout RowEntry, in layout: TableLayout
+    ) throws -> Placement? {
         var place = RowPlace(of: entry)
         guard place.space != nil else {
             // Two ends would wait for each other.
             let isClaim = try row.content.isAlive && ParkedRows(door.db).holds(row.ref, outside: row.scope)
             return isClaim ? .waiting(.claim) : nil
         }
-        switch place.receive(RowPlace.Version(row.content), from: Int(row.scope)).step {
+        let told = RowPlace.Version(row.content)
+        if place.hasLeft(told, in: Int(row.scope)) {
+            guard try mayGoBack(to: row.scope, from: entry.remote.scope) else { return .shown }
+            entry.goBack(to: row.scope, life: told.generation, in: layout)
+            try door.entries.save(entry)
+            parentScopes[row.ref] = nil
+            return nil
+        }
+        switch place.receive(told, from: Int(row.scope)).step {
         case .park: return .waiting(.claim)
         case .receive:
             entry = RowEntry(ref: row.ref)
             return nil
         default: return .shown
         }
+    }
+
+    /// Whether the server has lost that a row left a space, and this person may send the move again.
+    private func mayGoBack(to former: Int64, from present: Int64) throws -> Bool {
+        let scopes = try [former, present].map { try Scope.fetch($0, in: door.db) }
+        return try scopes[0].epochs.count > 1 && scopes.allSatisfy { try $0.mayWrite(in: door.db) }
     }
 
     /// Whether the row leaves its scope for another one of this person. Only its entry changes then.

@@ -9,6 +9,7 @@ struct Restoration {
     private let device: String
     private let scope: Scope
     private let role: SpaceRole?
+    private let mayWriteRows: Bool
 
     /// - Parameter scope: The scope whose rows the remote lost.
     init(_ layouts: [TableLayout], _ scope: Scope, _ db: Database, at milliseconds: Int64) throws {
@@ -16,6 +17,7 @@ struct Restoration {
         device = try DeviceIdentity.current(in: db)
         self.scope = scope
         role = try scope.role(in: db)
+        mayWriteRows = try scope.mayWrite(in: db)
     }
 
     /// Marks the rows of a table as unsent if the remote confirmed them after a transaction. They keep their original
@@ -56,14 +58,13 @@ struct Restoration {
         return isLacking || db.changesCount > 0
     }
 
-    /// Whether the server would take the row from this person. A member's role that the device does not know forbids
-    /// nothing.
+    /// Whether the server would take the row from this person.
     private func mayWrite(_ ref: RowRef, _ layout: TableLayout) -> Bool {
         if scope.number == Scope.personal { return true }
         return switch layout.name {
         case MemberRow.databaseTableName: scope.isOwnMember(ref, in: layout)
         case InvitationRow.databaseTableName: role == .owner
-        default: role?.mayWrite ?? (scope.member != nil)
+        default: mayWriteRows
         }
     }
 

@@ -36,6 +36,16 @@ extension RowEntry {
         return rendering
     }
 
+    /// A restored server has lost that the row left a scope, so the row is there again. Everything later is unsent.
+    ///
+    /// - Parameter life: The row's life there.
+    mutating func goBack(to scope: Int64, life: Int, in layout: TableLayout) {
+        restore(in: layout)
+        enter(life)
+        remote.lose(after: 0)
+        remote.hear(in: scope)
+    }
+
     /// If the server made the move, puts the row in its next life first, so that the values settle there.
     ///
     /// - Returns: The sent row, in that life.
@@ -47,11 +57,13 @@ extension RowEntry {
         return followed
     }
 
-    /// The user's deletion follows the row.
     private mutating func move(to scope: Int64, life: Int) {
-        generation = isAlive ? life : life + 1
+        enter(life)
         remote.move(to: scope, life: life)
     }
+
+    /// The user's deletion follows the row.
+    private mutating func enter(_ life: Int) { generation = isAlive ? life : life + 1 }
 }
 
 extension RemoteRow {

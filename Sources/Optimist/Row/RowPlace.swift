@@ -105,6 +105,12 @@ extension RowPlace {
         return become(told, in: space, .receive(continues: false))
     }
 
+    /// Whether a page of another space has an earlier stay of this row as a living row. Then a restored server has lost
+    /// that the row left, or the page is older than the move.
+    func hasLeft(_ told: Version, in space: Int) -> Bool {
+        self.space.map { $0 != space } ?? false && !isNoted && told.isAlive && told.generation < generation
+    }
+
     private mutating func receiveHere(_ told: Version) -> Outcome {
         // A restored server may have numbered the end of a lost life lower.
         if told.generation < generation, told.isAlive || !isLost { return Outcome(step: .none) }

@@ -52,6 +52,11 @@ extension Scope {
             db.cachedStatement(sql: "SELECT role FROM optimist_member WHERE id = ?"), arguments: [memberID])
     }
 
+    /// Whether the person may write rows there. A role that the device does not know forbids nothing.
+    func mayWrite(in db: Database) throws -> Bool {
+        try number == Scope.personal || role(in: db)?.mayWrite ?? (member != nil)
+    }
+
     /// Whether the device still counts on something that the remote had of the space.
     fileprivate func isLost(with tables: [String], _ db: Database) throws -> Bool {
         if try ProgressTable(db, of: number).fetchAll(tables).contains(where: { $0.latest != nil }) { return true }

@@ -158,4 +158,34 @@ extension SharingTests {
         }
         #expect(try await names(of: home, on: ann) == ["Ann"])
     }
+
+    @Test(arguments: [false, true])
+    func `P12 a move that a restored server lost is sent again`(isDeletedLater: Bool) async throws {
+        let home = try await share("Home")
+        let list = try await add("Groceries", to: nil, on: ann)
+        try await sync(ann, bob)
+        let before = server.store.contents
+        try await move(list, to: home, on: ann)
+        try await sync(ann, bob, ann)
+        if isDeletedLater {
+            try await ann.store.write { try $0.execute(sql: "DELETE FROM list") }
+            try await sync(ann, bob)
+        }
+        server.store.contents = before
+        server.store.begin(epoch: "n")
+        for _ in 1...4 {
+            try await sync(bob, ann)
+            for phone in [ann, bob] { phone.device.advance(60_000) }
+            time.value += 60
+        }
+        let tablet = try ListPhone(server, "ann")
+        try await sync(tablet)
+        for phone in [ann, bob, tablet] {
+            #expect(try await phone.lists() == (isDeletedLater ? [] : ["Groceries"]))
+            #expect(try await items(phone) == (isDeletedLater ? [] : ["Milk"]))
+            #expect(try await space(of: list, on: phone) == (isDeletedLater ? nil : home))
+            #expect(try await pending(phone) == 0)
+            #expect(try await phone.count("optimist_parked") == 0)
+        }
+    }
 }
