@@ -333,10 +333,12 @@ public final class Store: Sendable {
             let value = try capture.namingRefusedRows(of: layouts) { try updates(db) }
             if db.totalChangesCount != changes { try Self.notifyChanges(in: unreported, db) }
             if isChecked, let stamp = capture.usedStamp { try writtenRows.check(capture.touched, at: stamp, in: db) }
+            if author == .server { file.checkedAnchors.forget() }
             let spaceWrites = capture.spaceWrites
-            if try !SpaceGuard.isNeedless(for: spaceWrites, in: db) {
+            if !file.checkedAnchors.cover(spaceWrites), try !SpaceGuard.isNeedless(for: spaceWrites, in: db) {
                 var spaceGuard = try SpaceGuard(spaceWrites, layouts, db)
                 try spaceGuard.check()
+                file.checkedAnchors.add(spaceWrites)
             }
             try GroupJoins(db).insert(capture.joins)
             captured = capture.usedStamp != nil || othersWrote

@@ -23,6 +23,8 @@ struct SharedFile: Sendable, Equatable {
     private(set) var version: Int64
     private(set) var ceiling: Stamp
     private var exactUntil: Int64 = .min
+    /// Empty after a write of another process or of the server.
+    var checkedAnchors = CheckedAnchors()
 
     init(version: Int64, ceiling: Stamp) {
         self.version = version
@@ -32,6 +34,7 @@ struct SharedFile: Sendable, Equatable {
     mutating func meet(version: Int64, ceiling: Stamp, at milliseconds: Int64) {
         self.version = version
         self.ceiling = ceiling
+        checkedAnchors.forget()
         exactUntil = milliseconds + Self.exactness
     }
 
