@@ -63,6 +63,10 @@ struct SharedHistory {
     private(set) var accounts: [String: SharedAccount] = [:]
     /// The rows of spaces that have ended, also if a restored server has such a space again.
     private(set) var ended: Set<RowName> = []
+    /// The spaces that a person has left or deleted.
+    private var left: Set<String> = []
+    /// The account that last had each row.
+    private var lastHomes: [RowName: String] = [:]
     private(set) var hasGoneBack = false
     private(set) var hasRestoredDevice = false
     var hasForgotten = false
@@ -102,6 +106,7 @@ struct SharedHistory {
             accounts[part.account] = account
             if account.space != nil, account.roles.isEmpty { ended.formUnion(account.generations.keys) }
             for (name, values) in account.living {
+                lastHomes[name] = account.id
                 if let up = SharedTables.references[name.table]?.first, let id = values[up.column] ?? nil {
                     parents[name, default: []].insert(RowName(table: up.table, id: id))
                 }
@@ -114,6 +119,14 @@ struct SharedHistory {
     mutating func goBack(to news: [AccountNews]) throws {
         (hasGoneBack, accounts) = (true, [:])
         try serve(news)
+    }
+
+    mutating func leave(_ space: String) { left.insert(space) }
+
+    /// Whether the row was last in a space that a person has left and the restored server does not have.
+    func isInForgottenSpace(_ name: RowName) -> Bool {
+        guard hasGoneBack, let home = lastHomes[name], accounts[home]?.roles.isEmpty ?? true else { return false }
+        return SharedAccount(id: home).space.map(left.contains) ?? false
     }
 
     /// The accounts where a row lives.

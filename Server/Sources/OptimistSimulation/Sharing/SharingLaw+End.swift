@@ -63,7 +63,9 @@ extension SharingLaw {
         let deleted = history.writes.reduce(into: Set<RowName>()) { $0.formUnion($1.deleted) }
         let kept = history.stored.keys.filter { !history.isDeleted($0, by: deleted) }.sorted()
         return kept.compactMap { name in
-            if !history.homes(of: name).isEmpty || history.ended.contains(name) { return nil }
+            if !history.homes(of: name).isEmpty || history.ended.contains(name) || history.isInForgottenSpace(name) {
+                return nil
+            }
             return "lost: \(name) was stored, nobody deleted it, and it lives nowhere (P2)"
         }
     }

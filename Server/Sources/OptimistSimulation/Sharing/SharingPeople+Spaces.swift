@@ -58,7 +58,9 @@ extension SharingPeople {
                 to: space.id, as: role, label: "list of \(name)", uses: event.amount,
                 for: .seconds(Int.random(in: 60...2000, using: &random)))
             if let link = invitation.link { withState { $0.links.append(link) } }
-        case .leave: try await store.leave(space.id)
+        case .leave:
+            try await store.leave(space.id)
+            leave(space.id)
         case .remove:
             guard let member = members.filter({ !$0.isMe }).randomElement(using: &random) else { return false }
             try await store.remove(member.id)
@@ -73,9 +75,15 @@ extension SharingPeople {
             let open = try await store.read { try SpaceInvitation.of(space.id).fetchAll($0) }
             guard let invitation = open.randomElement(using: &random) else { return false }
             try await store.revoke(invitation.id)
-        case .deleteSpace: try await store.deleteSpace(space.id)
+        case .deleteSpace:
+            try await store.deleteSpace(space.id)
+            leave(space.id)
         default: return false
         }
         return true
+    }
+
+    private func leave(_ space: UUID) {
+        withState { $0.history.leave(space.uuidString.lowercased().replacing("-", with: "")) }
     }
 }
