@@ -159,7 +159,8 @@ struct MoveTests {
             [Self.move(1, from: .a, to: .b), Self.follow(1, from: .a, to: .b)], groups: [[.list(1), .todo(1)]])
         #expect(types(partly) == ["behind", "groupFailed"])
         // A to-do cannot go alone either.
-        #expect(types(try store.push([Self.follow(1, from: .a, to: .b)])) == ["behind"])
+        let alone = try store.push([Self.follow(1, from: .a, to: .b)])
+        #expect(types(alone) == ["blocked"] && alone.verdicts[0].error?.blockedBy == [RowKey.list(1).description])
         #expect(store.places(of: .todo(1)) == [.a])
         let whole = try store.push(
             [Self.follow(2, from: .a, to: .b), Self.move(1, from: .a, to: .b), Self.follow(1, from: .a, to: .b)],
@@ -174,9 +175,9 @@ struct MoveTests {
         _ = try store.push([(Self.list(1, in: .a), .a)])
         // In the push of the move, and after it.
         let both = try store.push([(Self.todo(1, in: 1), .a), Self.move(1, from: .a, to: .b)])
-        #expect(types(both) == ["behind", "behind"])
+        #expect(types(both) == ["blocked", "behind"])
         _ = try store.push([Self.move(1, from: .a, to: .b)])
-        #expect(types(try store.push([(Self.todo(2, in: 1), .a)])) == ["behind"])
+        #expect(types(try store.push([(Self.todo(2, in: 1), .a)])) == ["blocked"])
         #expect(store[.todo(2), .a] == nil)
         #expect(types(try store.push([(Self.todo(2, in: 1), .b)])) == [""])
     }
@@ -192,7 +193,7 @@ struct MoveTests {
         #expect(types(unknown) == ["blocked"])
         #expect(unknown.verdicts[0].error?.blockedBy == [RowKey.list(3).description])
         _ = try store.push([(.destroy(.list(2), at: .at(9), generation: 2), .b)])
-        #expect(types(try store.push([move(to: 2)])) == ["behind"])
+        #expect(types(try store.push([move(to: 2)])) == ["blocked"])
         #expect(store.places(of: .todo(1)) == [.a])
         // A list that the same push makes there is enough.
         #expect(types(try store.push([move(to: 3), (Self.list(3, in: .b), .b)])) == ["", ""])

@@ -125,8 +125,10 @@ extension Consequences {
             try put(.string(successor.id), key, column, cause)
             return
         }
-        // The device may not know the target's account yet, so the row does not change.
-        if try arriving.contains(key) || rows.memory(target).movedTo != nil { return blame(cause, .behind) }
+        // The device may not know yet where the target is, so the row does not change.
+        if try arriving.contains(key) || rows.memory(target).movedTo != nil {
+            return blame(cause, .blocked(by: [target]))
+        }
         switch rows.schema.types[key.type]?.columns[column]?.onDelete {
         case .cascade: try delete(key, with: target, cause)
         case .setNull: try put(.null, key, column, cause)

@@ -84,6 +84,13 @@ extension SetError {
     /// The device must receive the next page before it sends the row again.
     static let behind = SetError("behind", "The row or a row that it refers to is elsewhere. Pull, then send it again.")
 
+    /// The row refers to rows that are not in its account: the server has never had them, or has them elsewhere.
+    static func blocked(by rows: [RowKey]) -> SetError {
+        SetError(
+            "blocked", "It refers to a row that the server does not have there yet.",
+            blockedBy: Set(rows.map(\.description)).sorted())
+    }
+
     /// Rows that refer to the row would stay behind. The device may not know them yet, or cannot show them. The sender
     /// may read them, because it writes in their account.
     static func leaves(_ rows: [RowKey]) -> SetError {

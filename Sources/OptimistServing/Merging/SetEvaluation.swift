@@ -251,9 +251,7 @@ extension SetEvaluation {
             guard let evaluation = books[row.book].evaluations[row.key] else { continue }
             let absent = try references(of: evaluation, in: row.book).filter { try isToCome($0) && !isComing($0) }
             if absent.isEmpty { continue }
-            errors[row] = SetError(
-                "blocked", "It refers to a row that the server does not have there yet.",
-                blockedBy: Set(absent.map(\.key.description)).sorted())
+            errors[row] = .blocked(by: absent.map(\.key))
         }
         return errors
     }
