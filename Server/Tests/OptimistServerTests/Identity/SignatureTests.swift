@@ -50,6 +50,35 @@ struct SignatureTests {
         }
     }
 
+    /// The files are in the sources of swift-crypto, beside this package's build.
+    ///
+    /// > Source: Project Wycheproof, ed25519_test.json and ecdsa_secp256r1_sha256_p1363_test.json.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: Self.wycheproof.path)))
+    func `I1 each signature vector of Wycheproof has the expected verdict`() throws {
+        var count = 0
+        for name in ["ed25519_test", "ecdsa_secp256r1_sha256_p1363_test"] {
+            let file = try JSON(parsing: Data(contentsOf: Self.wycheproof.appending(path: "\(name).json")))
+            for group in file["testGroups"]?.array ?? [] {
+                let json = try #require(group["publicKeyJwk"])
+                let key = try #require(VerificationKey(json: json, for: Self.algorithms))
+                for test in group["tests"]?.array ?? [] {
+                    let isValid = key.isValid(bytes(test["sig"]), for: bytes(test["msg"]))
+                    #expect(isValid == (test["result"] == "valid"), "\(name), \(test["tcId"] ?? .null)")
+                    count += 1
+                }
+            }
+        }
+        #expect(count > 300)
+    }
+
+    private static let wycheproof = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../.build/checkouts/swift-crypto/Tests/Test Vectors").standardizedFileURL
+
+    private func bytes(_ hex: JSON?) -> [UInt8] {
+        let digits = (hex?.string ?? "").compactMap(\.hexDigitValue)
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+    }
+
     /// > Source: Project Wycheproof, json_web_signature_test.json. Set OPTIMIST_WYCHEPROOF to a file of its form.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["OPTIMIST_WYCHEPROOF"] != nil))
     func `I1 each JWS vector of a Wycheproof file has the expected verdict`() throws {
