@@ -35,7 +35,7 @@ def text(data):
 
 
 async def share(server, members):
-    """Lets the first person found a space that the others join. Returns the space."""
+    """Lets the first person found a space that the others join. Returns its account and its id."""
     space, secret, caller = str(uuid.uuid4()), random.randbytes(32), Caller(server)
     account = "s" + space.replace("-", "")
 
@@ -44,18 +44,22 @@ async def share(server, members):
             call(f"{table}/set", account, {"create": {str(uuid.uuid4()): {"space": space, **row}}}), person.token)
         assert not json.loads(answer)["methodResponses"][0][1].get("notCreated"), answer
 
+    async def use(person):
+        await caller.post(call("optimist_space/set", person.account, {"create": {space: {"name": "News"}}}), person.token)
+
     await create(members[0], "optimist_member", {"name": "Ann", "role": "owner"})
+    await use(members[0])
     await create(members[0], "optimist_invitation", {
         "role": "reader", "label": "All", "uses": len(members), "hash": text(hashlib.sha256(secret).digest())})
     for number, person in enumerate(members[1:]):
         await create(person, "optimist_member", {"name": f"Reader {number}", "ticket": text(secret)})
-        await caller.post(call("optimist_space/set", person.account, {"create": {space: {"name": "News"}}}), person.token)
-    return account
+        await use(person)
+    return account, space
 
 
 async def measure(writes_to, listens_to, members, writes):
     persons = people(writes_to, members)
-    account = await share(writes_to, persons)
+    account, space = await share(writes_to, persons)
     heard = [asyncio.Queue() for _ in persons]
 
     async def listen(person, queue):
@@ -76,8 +80,9 @@ async def measure(writes_to, listens_to, members, writes):
             while not queue.empty():
                 queue.get_nowait()
         begun = time.monotonic()
-        row = {"title": f"Headline {number}"}
-        await writer.post(call("list/set", account, {"create": {str(uuid.uuid4()): row}}), persons[0].token)
+        row = {"title": f"Headline {number}", "space": space}
+        answer = await writer.post(call("list/set", account, {"create": {str(uuid.uuid4()): row}}), persons[0].token)
+        assert b'"notCreated":null' in answer, answer
         times = [1000 * (await asyncio.wait_for(queue.get(), 10) - begun) for queue in heard]
         each += times
         last.append(max(times))
