@@ -116,13 +116,16 @@ extension Store {
         AND NOT EXISTS (SELECT 1 FROM optimist_space s WHERE s.id = o.space)
         """
 
-    /// The scopes whose member row is neither here nor on its way, and which the server never had.
+    /// The scopes whose member row is neither here nor on its way, and which the server never had. A page of the space
+    /// may name the row before the page with the row arrives.
     private static let notEntered = """
         SELECT number FROM optimist_scope o WHERE space IS NOT NULL AND member IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM optimist_member m WHERE m.id = o.member)
         AND NOT EXISTS (SELECT 1 FROM optimist_remote r
         WHERE r.id = o.member AND r.tbl = \(SpaceTables.members) AND r.seq > 0)
         AND NOT EXISTS (SELECT 1 FROM optimist_edit e WHERE e.id = o.member AND e.tbl = \(SpaceTables.members))
+        AND NOT EXISTS (SELECT 1 FROM optimist_progress p WHERE p.scope = o.number
+        AND coalesce(p.cursor, p.snapshot, p.place) IS NOT NULL)
         """
 
     /// - Parameter next: A member row to keep, in a new scope of the space.
