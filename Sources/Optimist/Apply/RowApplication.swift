@@ -167,7 +167,8 @@ struct RowApplication: RowWork {
 
     /// Takes a row whose id may be in use in another scope.
     ///
-    /// - Parameter entry: Becomes empty if the row there has ended, because this row does not continue it.
+    /// - Parameter entry: Becomes empty if the row there has ended, because this row does not continue it. If the
+    ///   received row is an earlier stay of its row, it moves back to that scope.
     /// - Returns: Nil to receive the row.
     private mutating func meet(
         _ row: ReceivedRow, elsewhere entry: inout RowEntry, in layout: TableLayout
@@ -179,10 +180,9 @@ struct RowApplication: RowWork {
             return isClaim ? .waiting(.claim) : nil
         }
         let told = RowPlace.Version(row.content)
-        if place.hasLeft(told, in: Int(row.scope)) {
-            guard try mayGoBack(to: row.scope, from: entry.remote.scope) else { return .shown }
+        if place.isEarlierStay(told, in: Int(row.scope)) {
+            guard try maySendAgain(row, entry) else { return .shown }
             entry.goBack(to: row.scope, life: told.generation, in: layout)
-            try door.entries.save(entry)
             parentScopes[row.ref] = nil
             return nil
         }
@@ -195,9 +195,15 @@ struct RowApplication: RowWork {
         }
     }
 
-    /// Whether the server has lost that a row left a space, and this person may send the move again.
-    private func mayGoBack(to former: Int64, from present: Int64) throws -> Bool {
-        let scopes = try [former, present].map { try Scope.fetch($0, in: door.db) }
+    /// Whether a server that was perhaps restored has an earlier stay of this very row, and this person may send the move
+    /// again. Rows with one id are the same row if they have a value of one write.
+    private func maySendAgain(_ row: ReceivedRow, _ entry: RowEntry) throws -> Bool {
+        guard entry.isAlive, !row.hasWaited, case .row(let patch) = row.content, let clocks = patch.clocks,
+            patch.values.contains(where: { name, _ in
+                clocks[name].map { $0 == entry.remote.clocks[name] } ?? false
+            })
+        else { return false }
+        let scopes = try [row.scope, entry.remote.scope].map { try Scope.fetch($0, in: door.db) }
         return try scopes[0].epochs.count > 1 && scopes.allSatisfy { try $0.mayWrite(in: door.db) }
     }
 

@@ -34,11 +34,16 @@ struct Restoration {
             arguments: [layout.number, scope, common])
         for id in ids {
             guard var entry = try door.entries.entry(RowRef(table: layout.number, id: id)) else { continue }
-            entry.remote.lose(after: common)
             entry.local?.stopWaiting()
-            if !mayWrite(entry.ref, layout) {
+            guard mayWrite(entry.ref, layout) else {
+                // Any version of the server is right, also an earlier life.
+                entry.remote.lose(after: 0)
+                try door.entries.save(entry)
                 isLacking = true
-            } else if entry.hasServersLife, entry.isHere(in: layout) {
+                continue
+            }
+            entry.remote.lose(after: common)
+            if entry.hasServersLife, entry.isHere(in: layout) {
                 try restore(&entry, in: table)
             } else if entry.isRestored || entry.isWhollyUnsent(in: layout) {
                 // The row is sent in full anyway.

@@ -105,10 +105,10 @@ extension RowPlace {
         return become(told, in: space, .receive(continues: false))
     }
 
-    /// Whether a page of another space has an earlier stay of this row as a living row. Then a restored server has lost
-    /// that the row left, or the page is older than the move.
-    func hasLeft(_ told: Version, in space: Int) -> Bool {
-        self.space.map { $0 != space } ?? false && !isNoted && told.isAlive && told.generation < generation
+    /// Whether a page of another space has an earlier stay of this living row. If it is the same row, a restored server
+    /// has lost that the row left that space, or the page is older than the move.
+    func isEarlierStay(_ told: Version, in space: Int) -> Bool {
+        isAlive && self.space != space && told.isAlive && told.generation < generation
     }
 
     private mutating func receiveHere(_ told: Version) -> Outcome {
