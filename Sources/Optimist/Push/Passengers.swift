@@ -28,7 +28,10 @@ struct Passengers {
         switch verdict {
         case .leaves: return verdict
         case .blocked(let owner): return try isUnedited || !isEdited(referenceTo: owner, at: index) ? verdict : nil
-        case .retry, .rejected: return isUnedited ? verdict : nil
+        case .retry: return isUnedited ? verdict : nil
+        // The server's row and the columns are the passenger's.
+        case .rejected(let refusal):
+            return isUnedited ? .rejected(RemotePush.Refusal(code: refusal.code, message: refusal.message)) : nil
         case .lifeUnknown: return isUnedited ? .retry(after: nil, DeferralReason("lifeUnknown")) : nil
         case .accepted, .merged, .mergedInto, .gone, .groupFailed: return nil
         }

@@ -182,9 +182,10 @@ struct PushResults {
         }
     }
 
-    /// Avoids a tight retry loop for failed groups without a row at fault.
+    /// Avoids a tight retry loop for failed groups without an edited row at fault.
     private mutating func postponeUnexplained() throws {
-        for group in batch.push.groups where group.allSatisfy({ verdicts[$0].isGroupFailed }) {
+        for group in batch.push.groups where group.contains(where: { verdicts[$0].isGroupFailed }) {
+            guard group.allSatisfy({ verdicts[$0].isGroupFailed || batch.sent[$0].mask == 0 }) else { continue }
             for sent in batch.sent[group] {
                 guard var entry = try door.entries.entry(sent.ref), entry.isPending else { continue }
                 putOff(&entry, for: nil)

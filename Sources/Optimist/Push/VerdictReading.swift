@@ -57,8 +57,8 @@ struct VerdictReading {
                     code: "crossesSpaces", message: "The row refers to a row that is in another space now."))
         }
         // The owner may be a row that another move takes along.
-        let moved = try homes.movedRow(above: owner).flatMap(door.tables.name(of:))
-        return .blocked(by: moved ?? name)
+        let moved = try homes.movedRow(above: owner)
+        return .blocked(by: moved.flatMap { $0 == sent.ref ? nil : door.tables.name(of: $0) } ?? name)
     }
 
     /// Whether the server has the owner in another space than the row. Another person may have moved one of them.
@@ -89,6 +89,8 @@ struct VerdictReading {
 
     private func isHidden(_ name: String, in scope: Int64) throws -> Bool {
         guard let ref = door.tables.ref(named: name), let table = door.tables[ref.table] else { return true }
+        // A version that waits for the row's unsent deletion is not hidden.
+        if let entry = try door.entries.entry(ref), entry.isPending, !entry.isAlive { return false }
         return try !table.contains(ref.id) && parked.content(ref, in: scope) != nil
     }
 

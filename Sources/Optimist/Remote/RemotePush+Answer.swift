@@ -58,7 +58,8 @@ extension RemotePush {
         /// The server first needs another row, given as `Type:id`.
         case blocked(by: String)
         /// The server did not move the row, because rows that refer to it would stay behind, some of them given as
-        /// `Type:id`. The engine resends the row together with them as soon as it knows them. If the app does not have
+        /// `Type:id`. The engine resends the row together with them as soon as it knows them, or after
+        /// their unsent deletion. If the app does not have
         /// a row that the server names, because it cannot show it, the move ends as a rejection.
         case leaves([String])
         /// The server did not apply the row because it did not apply other rows of its group, given as `Type:id`. For a

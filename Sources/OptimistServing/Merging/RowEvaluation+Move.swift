@@ -82,7 +82,7 @@ extension RowStep {
 
 extension SetError {
     /// The device must receive the next page before it sends the row again.
-    static let behind = SetError("behind", "The row or a row that it refers to is elsewhere. Pull, then send it again.")
+    static let behind = SetError("behind", "The row is elsewhere. Pull, then send it again.")
 
     /// The row refers to rows that are not in its account: the server has never had them, or has them elsewhere.
     static func blocked(by rows: [RowKey]) -> SetError {

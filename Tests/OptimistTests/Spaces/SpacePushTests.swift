@@ -147,6 +147,32 @@ struct SpacePushTests {
         #expect(try await device.next() == nil)
     }
 
+    @Test func `P4 a move that a row below it cannot make is refused without that row's values`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        try await store.write { db in
+            try list.insert(db)
+            try ShoppingItem(listID: list.id, title: "Milk").insert(db)
+        }
+        while let batch = try await device.next() { try await accept(batch) }
+        try await store.write { try $0.execute(sql: "UPDATE list SET space = NULL") }
+        let batch = try #require(try await device.next())
+        let item = RowPatch(
+            generation: 5, clocks: ColumnClocks(common: WriteClock(stamp: .zero, device: "server")), seq: 9,
+            values: ["title": "Milk"])
+        _ = try await store.apply(
+            [
+                .groupFailed(by: [batch.push.rows[1].name], current: nil),
+                .rejected(
+                    RemotePush.Refusal(code: "uniqueViolation", message: "Taken.", current: item, columns: ["title"])),
+            ], of: batch)
+        let rejection = try #require(try await store.rejections().first)
+        #expect(rejection.code == "uniqueViolation" && rejection.table == "list")
+        #expect(try await store.read { try ShoppingList.fetchOne($0)?.title } == "Groceries")
+        #expect(try await store.read { try ShoppingList.fetchOne($0)?.space } == space.id)
+        #expect(try await device.next() == nil)
+    }
+
     @Test func `S5 a move waits if a row that it takes along is put off`() async throws {
         let space = try await store.createSpace(named: "Home", as: "Ann")
         let list = ShoppingList(title: "Groceries", space: space.id)
