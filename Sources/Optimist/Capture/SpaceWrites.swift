@@ -25,7 +25,6 @@ struct SpaceWrites: Equatable, Sendable {
     /// The member rows that were owners before the transaction changed or deleted them.
     private(set) var formerOwners: Set<RowRef> = []
 
-    var isEmpty: Bool { anchors.isEmpty && hasOnlyAnchors }
     /// Whether the check depends on nothing but the anchors.
     var hasOnlyAnchors: Bool { roots.isEmpty && rows.isEmpty && moved.isEmpty }
 

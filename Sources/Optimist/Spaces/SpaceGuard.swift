@@ -18,7 +18,6 @@ struct SpaceGuard {
 
     /// Whether the writes cannot be in a space. An app without spaces needs this one statement for each transaction.
     static func isNeedless(for writes: SpaceWrites, in db: Database) throws -> Bool {
-        if writes.isEmpty { return true }
         if writes.namesSpace { return false }
         let sql = """
             SELECT NOT EXISTS (SELECT 1 FROM optimist_scope WHERE number <> 0)

@@ -67,6 +67,8 @@ struct SharedHistory {
     private var left: Set<String> = []
     /// The account that last had each row.
     private var lastHomes: [RowName: String] = [:]
+    /// The last life that any server had of each row, and its account.
+    private var latest: [RowName: (generation: Int, account: String)] = [:]
     private(set) var hasGoneBack = false
     private(set) var hasRestoredDevice = false
     var hasForgotten = false
@@ -107,6 +109,9 @@ struct SharedHistory {
             if account.space != nil, account.roles.isEmpty { ended.formUnion(account.generations.keys) }
             for (name, values) in account.living {
                 lastHomes[name] = account.id
+                if let generation = account.generations[name], generation > latest[name]?.generation ?? 0 {
+                    latest[name] = (generation, account.id)
+                }
                 if let up = SharedTables.references[name.table]?.first, let id = values[up.column] ?? nil {
                     parents[name, default: []].insert(RowName(table: up.table, id: id))
                 }
@@ -127,6 +132,13 @@ struct SharedHistory {
     func isInForgottenSpace(_ name: RowName) -> Bool {
         guard hasGoneBack, let home = lastHomes[name], accounts[home]?.roles.isEmpty ?? true else { return false }
         return SharedAccount(id: home).space.map(left.contains) ?? false
+    }
+
+    /// Whether the row lives only where it was before a move that a restored server has lost. A deletion that followed
+    /// the move did not end it there (P12).
+    func isEarlierStay(_ name: RowName, in homes: [SharedAccount]) -> Bool {
+        guard hasGoneBack, let latest = latest[name] else { return false }
+        return homes.allSatisfy { $0.id != latest.account && $0.generations[name] ?? 0 < latest.generation }
     }
 
     /// The accounts where a row lives.

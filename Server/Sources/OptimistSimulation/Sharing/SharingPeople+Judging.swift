@@ -75,6 +75,7 @@ extension SharingPeople {
             // After a restore, a row may live in two spaces, and a device shows it in one (P12).
             let homes = accounts.filter { $0.living[name] != nil }
             if homes.count > 1, homes.contains(where: { SharedRows([$0]).rows[name] == mine.rows[name] }) { continue }
+            if mine.rows[name] == nil, history.isEarlierStay(name, in: homes) { continue }
             differences.append(
                 "\(name) is \(World.text(mine.rows[name])), at the server \(World.text(theirs.rows[name]))")
         }
