@@ -271,6 +271,8 @@ private struct SpacePurge {
             } else if try isMoved(entry) {
                 // A row without a confirmed life has no former values to go back to.
                 if entry.remote.generation > 0 { rows.moved.append(entry) } else { rows.inside.append(entry) }
+            } else if entry.remote.generation == 0, try isBelowInside(ref) {
+                rows.inside.append(entry)
             }
         }
         return rows
@@ -280,6 +282,12 @@ private struct SpacePurge {
     private func isMoved(_ entry: RowEntry) throws -> Bool {
         if try namesSpace(entry.ref) { return true }
         return try parents(of: entry.ref).contains(where: isInside)
+    }
+
+    /// Whether the app's table has the row below a row of the space, although a row between them has moved away.
+    private func isBelowInside(_ ref: RowRef) throws -> Bool {
+        guard let parent = try parent(of: ref) else { return false }
+        return try isInside(parent) || isBelowInside(parent)
     }
 
     private func namesSpace(_ ref: RowRef) throws -> Bool {
