@@ -75,7 +75,8 @@ struct VerdictReading {
     /// rows. The server would put off the move forever. The move waits for rows that this device sends later, for
     /// example for their deletion.
     private func read(leaving rows: [String], by sent: SentRow) throws -> RemotePush.Verdict {
-        if try rows.contains(where: { try isHidden($0, in: sent.source ?? sent.scope) }) {
+        let source = sent.source ?? sent.scope
+        if try rows.contains(where: { try isHidden($0, in: source) || isStuck($0, in: source, below: sent) }) {
             return .rejected(
                 RemotePush.Refusal(
                     code: "leavesRows",
@@ -93,6 +94,18 @@ struct VerdictReading {
         if let entry = try door.entries.entry(ref), entry.isPending, !entry.isAlive { return false }
         return try !table.contains(ref.id) && parked.content(ref, in: scope) != nil
     }
+
+    /// Whether a restored server has an earlier stay of a row that this device keeps elsewhere. Several pages have not
+    /// brought it back.
+    private func isStuck(_ name: String, in source: Int64, below sent: SentRow) throws -> Bool {
+        guard let ref = door.tables.ref(named: name), let entry = try door.entries.entry(ref),
+            entry.remote.scope != source, try Scope.fetch(source, in: door.db).epochs.count > 1
+        else { return false }
+        return try door.entries.entry(sent.ref)?.local?.retries ?? 0 >= Self.patience
+    }
+
+    /// The number of attempts before a move is given up that may yet succeed.
+    private static let patience = 3
 
     private func isUnsent(_ name: String) throws -> Bool {
         try door.tables.ref(named: name).flatMap { try door.entries.entry($0) }?.isPending ?? false

@@ -173,6 +173,35 @@ struct SpacePushTests {
         #expect(try await device.next() == nil)
     }
 
+    @Test func `P12 a move ends if a restored server keeps a row there that the device has elsewhere`() async throws {
+        let space = try await store.createSpace(named: "Home", as: "Ann")
+        let list = ShoppingList(title: "Groceries", space: space.id)
+        let item = ShoppingItem(listID: list.id, title: "Milk")
+        try await store.write { db in
+            try list.insert(db)
+            try item.insert(db)
+        }
+        while let batch = try await device.next() { try await accept(batch) }
+        try await store.write { try $0.execute(sql: "UPDATE list SET space = NULL") }
+        let source = try await #require(device.next()?.sent.first?.source)
+        try await store.apply { db in
+            try db.execute(
+                sql: "UPDATE optimist_remote SET scope = 0 WHERE id = ?", arguments: [item.id.databaseValue])
+            try Scope.update(source, in: db) { scope in
+                scope.epochs = ["e", "n"].map { RemoteEpoch(name: $0, firstSeq: 0) }
+            }
+        }
+        for attempt in 1...4 {
+            let batch = try #require(try await device.next())
+            #expect(batch.push.rows.map(\.table) == ["list"])
+            #expect(try await store.rejections().isEmpty, "attempt \(attempt)")
+            _ = try await store.apply([.leaves(["item:\(item.id.wire)"])], of: batch)
+            device.advance(60_000)
+        }
+        #expect(try await store.rejections().map(\.code) == ["leavesRows"])
+        #expect(try await device.next() == nil)
+    }
+
     @Test func `S5 a move waits if a row that it takes along is put off`() async throws {
         let space = try await store.createSpace(named: "Home", as: "Ann")
         let list = ShoppingList(title: "Groceries", space: space.id)
