@@ -28,6 +28,10 @@ struct Scope: Equatable, Sendable {
         var at: Int64
     }
 
+    /// Whether the remote may have gone back since this device first knew the scope. The embedded server also begins an
+    /// epoch at each start.
+    var mayHaveGoneBack: Bool { epochs.count > 1 }
+
     /// Whether a row is the person's own row among the members of the space.
     func isOwnMember(_ ref: RowRef, in layout: TableLayout) -> Bool {
         layout.name == MemberRow.databaseTableName && layout.idForm.wire(ref.id).map { $0 == member } ?? false

@@ -9,7 +9,6 @@ struct Restoration {
     private let device: String
     private let scope: Scope
     private let role: SpaceRole?
-    private let mayWriteRows: Bool
 
     /// - Parameter scope: The scope whose rows the remote lost.
     init(_ layouts: [TableLayout], _ scope: Scope, _ db: Database, at milliseconds: Int64) throws {
@@ -17,7 +16,6 @@ struct Restoration {
         device = try DeviceIdentity.current(in: db)
         self.scope = scope
         role = try scope.role(in: db)
-        mayWriteRows = try scope.mayWrite(in: db)
     }
 
     /// Marks the rows of a table as unsent if the remote confirmed them after a transaction. They keep their original
@@ -69,7 +67,7 @@ struct Restoration {
         return switch layout.name {
         case MemberRow.databaseTableName: scope.isOwnMember(ref, in: layout)
         case InvitationRow.databaseTableName: role == .owner
-        default: mayWriteRows
+        default: scope.mayWrite(as: role)
         }
     }
 

@@ -91,15 +91,15 @@ struct VerdictReading {
     private func isHidden(_ name: String, in scope: Int64) throws -> Bool {
         guard let ref = door.tables.ref(named: name), let table = door.tables[ref.table] else { return true }
         // A version that waits for the row's unsent deletion is not hidden.
-        if let entry = try door.entries.entry(ref), entry.isPending, !entry.isAlive { return false }
+        if let entry = try entry(named: name), entry.isPending, !entry.isAlive { return false }
         return try !table.contains(ref.id) && parked.content(ref, in: scope) != nil
     }
 
     /// Whether a restored server has an earlier stay of a row that this device keeps elsewhere. Several pages have not
     /// brought it back.
     private func isStuck(_ name: String, in source: Int64, below sent: SentRow) throws -> Bool {
-        guard let ref = door.tables.ref(named: name), let entry = try door.entries.entry(ref),
-            entry.remote.scope != source, try Scope.fetch(source, in: door.db).epochs.count > 1
+        guard let entry = try entry(named: name), entry.remote.scope != source,
+            try Scope.fetch(source, in: door.db).mayHaveGoneBack
         else { return false }
         return try door.entries.entry(sent.ref)?.local?.retries ?? 0 >= Self.patience
     }
@@ -107,7 +107,9 @@ struct VerdictReading {
     /// The number of attempts before a move is given up that may yet succeed.
     private static let patience = 3
 
-    private func isUnsent(_ name: String) throws -> Bool {
-        try door.tables.ref(named: name).flatMap { try door.entries.entry($0) }?.isPending ?? false
+    private func isUnsent(_ name: String) throws -> Bool { try entry(named: name)?.isPending ?? false }
+
+    private func entry(named name: String) throws -> RowEntry? {
+        try door.tables.ref(named: name).flatMap(door.entries.entry)
     }
 }

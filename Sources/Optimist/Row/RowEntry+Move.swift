@@ -36,12 +36,12 @@ extension RowEntry {
         return rendering
     }
 
-    /// A restored server has lost that the row left a scope, so the row is there again. Everything later is unsent.
+    /// Puts a living row back where it was before a move that a restored server has lost. The later values are unsent.
     ///
     /// - Parameter life: The row's life there.
     mutating func goBack(to scope: Int64, life: Int, in layout: TableLayout) {
         restore(in: layout)
-        enter(life)
+        generation = life
         remote.lose(after: 0)
         remote.hear(in: scope)
     }
@@ -57,13 +57,11 @@ extension RowEntry {
         return followed
     }
 
+    /// The user's deletion follows the row.
     private mutating func move(to scope: Int64, life: Int) {
-        enter(life)
+        generation = isAlive ? life : life + 1
         remote.move(to: scope, life: life)
     }
-
-    /// The user's deletion follows the row.
-    private mutating func enter(_ life: Int) { generation = isAlive ? life : life + 1 }
 }
 
 extension RemoteRow {

@@ -53,8 +53,8 @@ extension Scope {
     }
 
     /// Whether the person may write rows there. A role that the device does not know forbids nothing.
-    func mayWrite(in db: Database) throws -> Bool {
-        try number == Scope.personal || role(in: db)?.mayWrite ?? (member != nil)
+    func mayWrite(as role: SpaceRole?) -> Bool {
+        number == Scope.personal || role?.mayWrite ?? (member != nil)
     }
 
     /// Whether the device still counts on something that the remote had of the space.
