@@ -10,7 +10,6 @@ command. Needs PostgreSQL.
 
 import argparse
 import asyncio
-import base64
 import hashlib
 import json
 import random
@@ -25,13 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "Scripts"), str(Path(__file__).parent)]
 from servers import Cluster, Server, people  # noqa: E402
 from streams import Caller, call, stream  # noqa: E402
-from strangers import SCHEMA  # noqa: E402
+from strangers import SCHEMA, text  # noqa: E402
 
 TARGET = 150
-
-
-def text(data):
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 async def share(server, members):

@@ -23,7 +23,7 @@ extension SharingPeople {
             launch.process.spawn { [self] in
                 do {
                     for space in try await launch.store.read({ try Space.fetchAll($0) }) {
-                        if known.contains(space.id.uuidString.lowercased().replacing("-", with: "")) { continue }
+                        if known.contains(Self.digits(of: space.id)) { continue }
                         log("device \(number) leaves \(space.id), which the server does not know")
                         try await space.role == .owner
                             ? launch.store.deleteSpace(space.id) : launch.store.leave(space.id)
@@ -84,6 +84,8 @@ extension SharingPeople {
     }
 
     private func leave(_ space: UUID) {
-        withState { $0.history.leave(space.uuidString.lowercased().replacing("-", with: "")) }
+        withState { $0.history.leave(Self.digits(of: space)) }
     }
+
+    private static func digits(of id: UUID) -> String { id.uuidString.lowercased().replacing("-", with: "") }
 }
