@@ -204,7 +204,7 @@ struct RowApplication: RowWork {
             })
         else { return false }
         let scopes = try [row.scope, entry.remote.scope].map { try Scope.fetch($0, in: door.db) }
-        return try scopes[0].mayHaveGoneBack && scopes.allSatisfy { $0.mayWrite(as: try $0.role(in: door.db)) }
+        return try scopes[0].mayHaveBeenRestored && scopes.allSatisfy { $0.mayWrite(as: try $0.role(in: door.db)) }
     }
 
     /// Whether the row leaves its scope for another one of this person. Only its entry changes then.

@@ -28,9 +28,9 @@ struct Scope: Equatable, Sendable {
         var at: Int64
     }
 
-    /// Whether the remote may have gone back since this device first knew the scope. The embedded server also begins an
+    /// Whether the remote may have been restored since this device first knew the scope. An embedded server begins an
     /// epoch at each start.
-    var mayHaveGoneBack: Bool { epochs.count > 1 }
+    var mayHaveBeenRestored: Bool { epochs.count > 1 }
 
     /// Whether a row is the person's own row among the members of the space.
     func isOwnMember(_ ref: RowRef, in layout: TableLayout) -> Bool {

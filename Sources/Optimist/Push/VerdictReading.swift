@@ -99,7 +99,7 @@ struct VerdictReading {
     /// brought it back.
     private func isStuck(_ name: String, in source: Int64, below sent: SentRow) throws -> Bool {
         guard let entry = try entry(named: name), entry.remote.scope != source,
-            try Scope.fetch(source, in: door.db).mayHaveGoneBack
+            try Scope.fetch(source, in: door.db).mayHaveBeenRestored
         else { return false }
         return try door.entries.entry(sent.ref)?.local?.retries ?? 0 >= Self.patience
     }
