@@ -176,7 +176,7 @@ private struct SpacePurge {
             entry.remote.hear(in: scope.number)
             try door.entries.save(entry)
         }
-        for entry in moved { try bringBack(entry, refusal) }
+        let undone = try moved.count { try bringBack($0, refusal) }
         try setAsideRowsOfOtherScopes()
         try forgetValuesOfOthers()
         try db.deferringForeignKeys {
@@ -190,7 +190,7 @@ private struct SpacePurge {
         }
         try forget()
         if let joining { try begin(with: joining) }
-        return rejected + moved.count
+        return rejected + undone
     }
 
     /// Parks the rows of other scopes that the app's table has below rows of the space, until their parents exist again.
@@ -335,25 +335,31 @@ private struct SpacePurge {
         return count
     }
 
-    /// Undoes the references of a row in another scope to rows of the space.
-    private mutating func bringBack(_ entry: RowEntry, _ refusal: RemotePush.Refusal) throws {
-        guard let table = door.tables[entry.ref.table], let values = try table.values(entry.ref.id) else { return }
+    /// Undoes the references of a row in another scope to rows of the space. A rejection keeps the user's edits; it does
+    /// not need a move that a restored server has lost.
+    ///
+    /// - Returns: Whether there is a rejection.
+    private mutating func bringBack(_ entry: RowEntry, _ refusal: RemotePush.Refusal) throws -> Bool {
+        guard let table = door.tables[entry.ref.table], let values = try table.values(entry.ref.id) else { return false }
         let columns = try table.layout.columns.filter { column in
-            guard entry.isEdited(column) else { return false }
+            guard entry.dirty & column.mask != 0 else { return false }
             if .own(column.name) == table.layout.rules.space { return try namesSpace(entry.ref) }
             return try door.tables.owner(by: column, values[column.name]).map(isInside) ?? false
         }
-        if columns.isEmpty { return }
-        let mine = JSONObject(columns.map { ($0.name, values[$0.name] ?? .null) })
+        if columns.isEmpty { return false }
+        let mine = JSONObject(columns.filter(entry.isEdited).map { ($0.name, values[$0.name] ?? .null) })
         var back = entry
         let rendering = back.takeBack(columns.reduce(0) { $0 | $1.mask }, in: table.layout)
         let passage = Passage(before: entry, entry: back, rendering: rendering)
-        try RejectionTable(db).insert(
-            entry.ref, .update, refusal, mine: mine,
-            server: TakenBack(passage, kind: .update, mine: mine).restored, at: door.milliseconds)
+        if !mine.isEmpty {
+            try RejectionTable(db).insert(
+                entry.ref, .update, refusal, mine: mine,
+                server: TakenBack(passage, kind: .update, mine: mine).restored, at: door.milliseconds)
+        }
         if let obstacle = try door.tryPass(passage) {
             _ = try door.setAside(passage, ParkedReason(obstacle), device: device)
         }
+        return !mine.isEmpty
     }
 }
 
