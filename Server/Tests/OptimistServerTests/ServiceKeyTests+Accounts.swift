@@ -34,6 +34,11 @@ extension ServiceKeyTests {
             #expect(try await found("", by: one).0 == ["bob@example.org"])
             #expect(try await found("?email=ann%40example.org", by: one).0 == [])
             #expect(try await found("?id=\(people[0].account)", by: one).0 == [])
+            for query in ["?limit=1", "?limit=1&after=ann%40example.org"] {
+                let answer = try await found(query, by: one)
+                #expect(answer.0 == ["bob@example.org"] && answer.1 == nil)
+            }
+            #expect(try await found("?limit=1&after=bob%40example.org", by: one) == ([], nil))
             for limit in ["0", "1001", "x"] {
                 #expect(try await http.get("/service/accounts?limit=\(limit)", token: job.text).status == 400)
             }

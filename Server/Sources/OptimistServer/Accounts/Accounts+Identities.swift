@@ -240,7 +240,7 @@ extension EmailAddress {
 }
 
 extension String {
-    fileprivate var isPlaceholder: Bool { EmailAddress.isPlaceholder(self) }
+    var isPlaceholder: Bool { EmailAddress.isPlaceholder(self) }
 }
 
 extension AuthRefusal {

@@ -30,10 +30,11 @@ extension Accounts {
 
     /// - Parameter ownerless: Nil: as the server is configured.
     func delete(
-        _ id: String, if account: StoredAccount?, _ caller: Caller?, ownerless: OwnerlessSpaces? = nil
+        _ id: String, if account: StoredAccount?, _ caller: Caller?, by key: ServiceKey? = nil,
+        ownerless: OwnerlessSpaces? = nil
     ) async throws -> Bool {
         guard let sessions = try await store.delete(account: id, if: account, at: time) else { return false }
-        log.note(.accountDeleted, caller, account: id)
+        log.note(.accountDeleted, caller, account: id, serviceKey: key?.id)
         for session in sessions { announce(id, session, .accountDeleted, caller) }
         try await erase(id, ownerless: ownerless)
         return true

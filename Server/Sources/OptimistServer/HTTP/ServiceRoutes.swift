@@ -38,7 +38,7 @@ extension Routes {
         services.delete("/service/accounts/:id") { request, context in
             let id = try changeable(context)
             guard try await accounts.store.account(id: id) != nil,
-                try await accounts.delete(id, if: nil, caller(request, context.server))
+                try await accounts.delete(id, if: nil, caller(request, context.server), by: context.key)
             else { throw Self.noAccount }
             return Response(body: Array("{}".utf8))
         }
@@ -68,10 +68,24 @@ extension Routes {
             throw RequestProblem(
                 type: "about:blank", status: 400, detail: "\"limit\" must be a number from 1 to \(Self.maxPageSize).")
         }
-        let found = try await accounts.store.accounts(
-            startingWith: "", after: query["after"].map { String($0) }, limit: limit + 1)
+        let after = query["after"].map { String($0) }
+        let found =
+            if let named = reader.accounts {
+                try await accounts(named, after: after, limit: limit + 1)
+            } else {
+                try await accounts.store.accounts(startingWith: "", after: after, limit: limit + 1)
+            }
         let next = found.count > limit ? found.prefix(limit).last?.email : nil
         return Self.page(found.prefix(limit).map { $0 }, next: next, for: reader)
+    }
+
+    /// The accounts that a key names, so that neither a page nor `next` tells of others.
+    private func accounts(_ named: Set<String>, after email: String?, limit: Int) async throws -> [StoredAccount] {
+        var found: [StoredAccount] = []
+        for id in named {
+            if let account = try await accounts.store.account(id: id), account.email > email ?? "" { found.append(account) }
+        }
+        return Array(found.sorted { $0.email < $1.email }.prefix(limit))
     }
 
     private static func page(_ found: [StoredAccount?], next: String? = nil, for reader: ServiceReader) -> JSON {
@@ -107,6 +121,6 @@ extension Routes {
 
 extension StoredAccount {
     fileprivate var json: JSON {
-        ["id": .string(id), "email": .string(email), "isDisabled": .bool(isDisabled)]
+        ["id": .string(id), "email": email.isPlaceholder ? .null : .string(email), "isDisabled": .bool(isDisabled)]
     }
 }
