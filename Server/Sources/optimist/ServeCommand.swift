@@ -200,6 +200,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--admin-port must be a number from 0 to 65535.")
         }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address must be at least 1.") }
+        for option in identityProvider { _ = try option.provider() }
         for endpoint in webhook + [hook].compactMap(\.self) { try endpoint.validate() }
         guard spaceRows > 0 else { throw ValidationError("--space-rows must be at least 1.") }
         guard (1...10_000).contains(spaceMembers) else {
@@ -293,7 +294,7 @@ struct ServeCommand: AsyncParsableCommand {
                 host: host, port: port, storage: storage, schema: schema,
                 acceptedChanges: accept, hook: try hook.map { try $0.hook() },
                 webhooks: try webhook.map { try $0.webhook() }, allowsOneDeviceOnly: oneDevice,
-                signUp: signUp, identityProviders: identityProvider.map(\.provider), signIn: signIn,
+                signUp: signUp, identityProviders: try identityProvider.map { try $0.provider() }, signIn: signIn,
                 deliverReset: resetHook.map { ResetHook(program: $0).deliver },
                 isBehindProxy: behindProxy, tombstoneDays: tombstoneDays, spaceLimits: limits,
                 ownerlessSpaces: ownerless,

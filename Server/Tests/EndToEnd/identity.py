@@ -317,13 +317,21 @@ def settings(folder):
         assert SECRET not in said
     for text, words in {
             "appel": "must begin with apple", "apple": "needs audience=ID", "apple audience=a algorithm=none": "one of",
-            "oidc:https://a.example audience=a nonce=x": "one of", "google audience=a colour=red": "is not a setting",
-            "supabase:abc": "is not the URL"}.items():
+            "oidc:https://a.example audience=a nonce=x": "one of", "google audience=a colour=red": "has an unknown setting",
+            "supabase:abc": "needs the URL",
+            f"supabase:https://a.example secret={folder}/missing": "cannot be read"}.items():
         status, _, problem = run("serve", "--print-configuration", "--identity-provider", text)
         assert status != 0 and words in problem, (text, problem)
+    for text in (f"secret={SECRET}", f"secret={secret} secret={SECRET}", f"secret={SECRET} colour=red"):
+        status, said, problem = run(
+            "serve", "--print-configuration", "--identity-provider", f"supabase:https://a.example {text}")
+        assert status != 0 and SECRET not in said + problem, (text, problem)
+    status, said, problem = run(
+        "serve", "--print-configuration", "--identity-provider", "google audience=a keys=https://a.example/k?token=hidden")
+    assert status == 0 and "keys=https://a.example/k" in said and "hidden" not in said + problem, said + problem
     for text, words in {
             "oidc:http://a.example audience=a": "https",
-            f"oidc:https://a.example audience=a keys=file://{folder}/missing": "cannot be read", f"supabase:https://a.example secret={folder}/missing": "cannot be read",
+            f"oidc:https://a.example audience=a keys=file://{folder}/missing": "cannot be read",
             "firebase:demo algorithm=HS256": "HS256 needs a secret"}.items():
         status, _, problem = run("serve", "--port", "0", "--data", folder / "data", "--identity-provider", text)
         assert status != 0 and words in problem, (text, problem)
