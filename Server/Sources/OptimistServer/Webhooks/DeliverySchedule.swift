@@ -61,8 +61,12 @@ struct DeliverySchedule {
         var since: Duration
         /// Consecutive failures.
         var failures = 0
+        /// The number of the first of these failures, in the order of all accounts' calls.
+        var failingSince = 0
         /// Whether the account changed since its calls began.
         var isChanged = false
+
+        var isWaiting: Bool { if case .waiting = state { true } else { false } }
     }
 
     private enum Turn {
@@ -77,8 +81,9 @@ struct DeliverySchedule {
     static let turnPause = Duration.seconds(5)
     private static let firstWait = Duration.seconds(5)
     private static let maxWait = Duration.seconds(12 * 3_600)
-    /// After so many consecutive failures of any accounts, the receiver counts as down. Its next success lets all
-    /// accounts try again, which otherwise might wait for hours.
+    /// After so many consecutive failures of any accounts, the receiver counts as down. Its next success lets the
+    /// accounts try again that began to fail meanwhile, which otherwise might wait for hours. Accounts that failed
+    /// before keep their waits (D3).
     private static let failuresWhenDown = 3
 
     private var entries: [String: Entry] = [:]
@@ -87,7 +92,9 @@ struct DeliverySchedule {
     private var sending = 0
     private var turn = Turn.none
     private var noTurnBefore = Duration.zero
-    private var failuresInARow = 0
+    /// How many accounts' calls have ended, and which of them was the last success.
+    private var ended = 0
+    private var lastSuccess = 0
     private(set) var isOff = false
     private var random: SplitMix64
 
@@ -112,7 +119,7 @@ struct DeliverySchedule {
             end(account, outcome, at: now)
             if outcome == .gone { actions.append(.switchOff) }
         case .switched(let off): isOff = off
-        case .retry: wakeAll()
+        case .retry: wake(\.isWaiting)
         case .tick: wakeDue(at: now)
         }
         return actions + proceed(at: now)
@@ -130,6 +137,7 @@ struct DeliverySchedule {
     private mutating func end(_ account: String, _ outcome: Outcome, at now: Duration) {
         guard var entry = entries[account], case .sending = entry.state else { return }
         sending -= 1
+        ended += 1
         switch outcome {
         case .done where !entry.isChanged: entries[account] = nil
         case .done, .more:
@@ -140,18 +148,20 @@ struct DeliverySchedule {
             ready.append(account)
         case .interrupted:
             entry.failures = 1
+            entry.failingSince = ended
             entry.state = .waiting(until: now + wait(afterFailures: 1))
             entries[account] = entry
         case .failed, .gone:
+            if entry.failures == 0 { entry.failingSince = ended }
             entry.failures += 1
             entry.state = .waiting(until: now + wait(afterFailures: entry.failures))
             entries[account] = entry
-            failuresInARow += 1
             if outcome == .gone { isOff = true }
             return
         }
-        if failuresInARow >= Self.failuresWhenDown { wakeAll() }
-        failuresInARow = 0
+        let failures = (lastSuccess + 1)..<ended
+        if failures.count >= Self.failuresWhenDown { wake { $0.isWaiting && failures.contains($0.failingSince) } }
+        lastSuccess = ended
     }
 
     private mutating func wait(afterFailures failures: Int) -> Duration {
@@ -161,10 +171,6 @@ struct DeliverySchedule {
 
     private mutating func wakeDue(at now: Duration) {
         wake { if case .waiting(let end) = $0.state { end <= now } else { false } }
-    }
-
-    private mutating func wakeAll() {
-        wake { if case .waiting = $0.state { true } else { false } }
     }
 
     private mutating func wake(_ isMeant: (Entry) -> Bool) {

@@ -68,6 +68,29 @@ struct DeliveryScheduleTests {
         #expect(schedule.figures(at: now).failing == 1)
     }
 
+    @Test func `D3 accounts that always fail keep their waits while others succeed`() {
+        var (schedule, actions) = Self.begun(["a", "b", "c", "d"])
+        var (now, calls) = (Duration.zero, 0)
+        for second in 1...3_600 {
+            if second % 60 == 0 { actions += schedule.handle(.changed(["d"]), at: now) }
+            while let action = actions.popLast() {
+                switch action {
+                case .beginTurn: actions += schedule.handle(.turnBegan, at: now)
+                case .endTurn: actions += schedule.handle(.turnEnded, at: now)
+                case .deliver("d"): actions = schedule.handle(.ended("d", .done), at: now) + actions
+                case .deliver(let account):
+                    calls += 1
+                    // The fourth account's calls end last.
+                    actions = schedule.handle(.ended(account, .failed(.late)), at: now) + actions
+                case .switchOff: Issue.record("The receiver is not gone.")
+                }
+            }
+            now += .seconds(1)
+            actions += schedule.handle(.tick, at: now)
+        }
+        #expect((15...30).contains(calls), "\(calls)")
+    }
+
     @Test func `D3 when a receiver that was down answers, all accounts are tried at once`() {
         var (schedule, actions) = Self.begun(["a", "b", "c", "d"])
         #expect(Set(actions) == [.deliver("a"), .deliver("b"), .deliver("c"), .deliver("d")])
