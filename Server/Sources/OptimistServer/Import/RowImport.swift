@@ -135,7 +135,10 @@ package final class RowImport: Sendable {
             return known.accounts.filter { keys.contains($0.key) }
         }
         for key in keys where found[key] == nil { found[key] = try await account(key, batch)?.id }
-        known.withLock { $0.accounts.merge(found) { $1 } }
+        known.withLock { known in
+            // Another run may have begun meanwhile, with other keys.
+            if known.run == batch.run { known.accounts.merge(found) { $1 } }
+        }
         return found
     }
 
