@@ -128,13 +128,33 @@ extension ReportColumns.Column {
         case .string, .data, .ref, .blob: "(\(text))"
         case .bool: "CASE jsonb_typeof(\(json)) WHEN 'boolean' THEN (\(text))::boolean END"
         case .number: "CASE jsonb_typeof(\(json)) WHEN 'number' THEN (\(text))::float8 END"
-        case .counter: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint ELSE 0 END"
-        case .int, .int64: "CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN (\(text))::bigint END"
-        // PostgreSQL does not have a year 0.
-        case .date: "CASE WHEN \(text) ~ '^[0-9]{4}-' AND left(\(text), 4) <> '0000' THEN (\(text))::timestamptz END"
+        case .counter: "coalesce(\(Self.integer(text)), 0)"
+        case .int, .int64: Self.integer(text)
+        case .date: Self.date(text)
         case .json: "nullif(\(json), 'null'::jsonb)"
         }
     }
+
+    private static func integer(_ text: String) -> String {
+        """
+        CASE WHEN \(text) ~ '^-?[0-9]{1,19}$' THEN
+            CASE WHEN (\(text))::numeric BETWEEN \(Int64.min) AND \(Int64.max) THEN (\(text))::bigint END END
+        """
+    }
+
+    /// A cast of another text, or of a day that the month does not have, would fail the whole query. PostgreSQL does not
+    /// have a year 0.
+    private static func date(_ text: String) -> String {
+        """
+        CASE WHEN \(text) ~ '\(form)' AND left(\(text), 4) <> '0000' THEN
+            CASE WHEN substr(\(text), 9, 2)::int
+                <= date_part('day', (left(\(text), 7) || '-01')::date + interval '1 month' - interval '1 day')
+                THEN (\(text))::timestamptz END END
+        """
+    }
+
+    private static let form =
+        #"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?Z$"#
 }
 
 private enum ViewStatement: String, PostgresStatement, CaseIterable {
