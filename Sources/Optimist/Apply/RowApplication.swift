@@ -195,8 +195,10 @@ struct RowApplication: RowWork {
         }
     }
 
-    /// Whether a server that was perhaps restored has an earlier stay of this very row, and this person may send the move
-    /// again. Rows with one id are the same row if they have a value of one write.
+    /// Whether a received row is an earlier stay of this very row, and this person may send the move again.
+    ///
+    /// Another member may have made a row with this id in a space (P2). So a restored server must have lost that the row
+    /// left that space, and both rows must have a value of one write. Only this person's devices write to the own account.
     private func maySendAgain(_ row: ReceivedRow, _ entry: RowEntry) throws -> Bool {
         guard entry.isAlive, !row.hasWaited, case .row(let patch) = row.content, let clocks = patch.clocks,
             patch.values.contains(where: { name, _ in
@@ -204,7 +206,10 @@ struct RowApplication: RowWork {
             })
         else { return false }
         let scopes = try [row.scope, entry.remote.scope].map { try Scope.fetch($0, in: door.db) }
-        return try scopes[0].mayHaveBeenRestored && scopes.allSatisfy { $0.mayWrite(as: try $0.role(in: door.db)) }
+        let isLost =
+            row.scope == Scope.personal
+            ? scopes[0].mayHaveBeenRestored : entry.remote.departure == .init(from: row.scope, seq: nil)
+        return try isLost && scopes.allSatisfy { $0.mayWrite(as: try $0.role(in: door.db)) }
     }
 
     /// Whether the row leaves its scope for another one of this person. Only its entry changes then.
@@ -217,7 +222,7 @@ struct RowApplication: RowWork {
     /// not use.
     private func destination(of row: ReceivedRow, from entry: RowEntry) throws -> MoveDestination? {
         guard case .deleted(let tombstone) = row.content, let told = tombstone.movedTo,
-            entry.remote.scope == row.scope, let destination = try MoveDestination(told, in: door.db),
+            entry.remote.scope == row.scope, let destination = try MoveDestination(told, at: row.content.version.seq, in: door.db),
             entry.generation != 0, entry.goesOn(to: destination)
         else { return nil }
         return destination

@@ -22,10 +22,14 @@ struct Restoration {
     /// groups, as far as the stamps show these. If this device does not have a copy of a life, for example of a parked
     /// row, or if the person may not write the row, another device sends it.
     ///
+    /// - Parameter known: The last transaction that the device has seen.
     /// - Returns: Whether the device must receive the table again.
-    mutating func restore(_ layout: TableLayout, after common: Int64) throws -> Bool {
+    mutating func restore(_ layout: TableLayout, after common: Int64, before known: Int64) throws -> Bool {
         guard let table = door.tables[layout.number] else { return false }
         let (db, scope) = (door.db, scope.number)
+        try db.execute(
+            sql: "UPDATE optimist_remote SET formerSeq = NULL WHERE tbl = ? AND former = ? AND min(formerSeq, ?) > ?",
+            arguments: [layout.number, scope, known, common])
         var isLacking = false
         let ids = try DatabaseValue.fetchAll(
             db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND scope = ? AND seq > ?",

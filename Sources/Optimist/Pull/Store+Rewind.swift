@@ -45,7 +45,7 @@ extension Store {
             else { continue }
             let common = lineage.common(with: known)
             guard let layout = layout(named: progress.table) else { continue }
-            let hasDropped = try restoration.restore(layout, after: common)
+            let hasDropped = try restoration.restore(layout, after: common, before: known.seq)
             scope.rememberDeletedRows(after: common)
             guard let state = progress.state else { continue }
             // While more pages are due, the table is in a state that the server never had. The table lacks the parked

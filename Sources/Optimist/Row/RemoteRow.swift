@@ -18,6 +18,16 @@ struct RemoteRow: Equatable, Sendable {
     private(set) var lastAnsweredPush: Int64 = 0
     /// The number of the ``Scope`` where the server has the row.
     private(set) var scope = Scope.personal
+    /// The row's last move between scopes, as the server told it.
+    private(set) var departure: Departure?
+
+    struct Departure: Equatable, Sendable {
+        /// The scope that the row left.
+        var from: Int64
+        /// The last transaction there that this device knows to have had the departure. `Int64.max` if unknown, nil if a
+        /// restored server has lost the departure.
+        var seq: Int64?
+    }
 
     /// Stands in for a missing clock.
     static let noClock = WriteClock(stamp: .zero, device: "0")
@@ -99,6 +109,12 @@ extension RemoteRow {
 extension RemoteRow {
     /// The server lost the row. The clocks stay.
     mutating func lose() { generation = 0 }
+
+    /// The row left its scope in a transaction, which may be unknown.
+    mutating func leave(for scope: Int64, in seq: Int64?) {
+        if scope != self.scope { departure = Departure(from: self.scope, seq: seq ?? .max) }
+        self.scope = scope
+    }
 
     /// The server lost every transaction after `seq`.
     mutating func lose(after seq: Int64) { self.seq = seq }

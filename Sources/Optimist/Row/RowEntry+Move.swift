@@ -24,7 +24,7 @@ extension RowEntry {
     mutating func rebase(
         to destination: MoveDestination, anchor: TableLayout.Column?, device: String, in layout: TableLayout
     ) -> Rendering {
-        move(to: destination.scope, life: destination.generation)
+        move(to: destination.scope, life: destination.generation, in: destination.seq)
         var rendering = Rendering()
         guard let anchor, isMoved(by: anchor), let clock = destination.clock,
             unsentClock(of: anchor.name).clock(device) < clock
@@ -51,24 +51,26 @@ extension RowEntry {
     /// - Returns: The sent row, in that life.
     mutating func following(_ sent: SentRow, _ verdict: RemotePush.Verdict) -> SentRow {
         guard sent.kind == .move, case .merged(_, let won) = verdict, let life = won.generation else { return sent }
-        if remote.generation < life { move(to: sent.scope, life: life) }
+        if remote.generation < life { move(to: sent.scope, life: life, in: nil) }
         var followed = sent
         followed.generation = life
         return followed
     }
 
     /// The user's deletion follows the row.
-    private mutating func move(to scope: Int64, life: Int) {
+    private mutating func move(to scope: Int64, life: Int, in seq: Int64?) {
         generation = isAlive ? life : life + 1
-        remote.move(to: scope, life: life)
+        remote.move(to: scope, life: life, in: seq)
     }
 }
 
 extension RemoteRow {
     /// Forgets the row's transaction, because transactions of two scopes cannot be compared.
-    mutating func move(to scope: Int64, life: Int) {
+    ///
+    /// - Parameter seq: The transaction in which the row left. Nil if unknown.
+    mutating func move(to scope: Int64, life: Int, in seq: Int64?) {
         goBack(to: life)
         lose(after: 0)
-        hear(in: scope)
+        leave(for: scope, in: seq)
     }
 }

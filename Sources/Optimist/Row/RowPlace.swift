@@ -105,7 +105,7 @@ extension RowPlace {
         return become(told, in: space, .receive(continues: false))
     }
 
-    /// Whether a page of another space has an earlier stay of this living row. If it is the same row, a restored server
+    /// Whether a page of another space has an earlier life than this living row. If it is the same row, a restored server
     /// has lost that the row left that space, or the page is older than the move.
     func isEarlierStay(_ told: Version, in space: Int) -> Bool {
         isAlive && self.space != space && told.isAlive && told.generation < generation

@@ -23,7 +23,7 @@ extension Store {
             var restoration = try Restoration(self.layouts, scope, db, at: now)
             for layout in self.layouts where layout.isKept(in: number) {
                 if layout.name == MemberRow.databaseTableName, try !scope.mayEnter(db) { continue }
-                _ = try restoration.restore(layout, after: 0)
+                _ = try restoration.restore(layout, after: 0, before: .max)
             }
             for var progress in tables where progress.latest != nil {
                 progress.startOver(mayBeForgotten: true, hasParked: false)

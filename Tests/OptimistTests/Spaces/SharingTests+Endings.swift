@@ -184,6 +184,34 @@ extension SharingTests {
         }
     }
 
+    @Test func `P2 another space's row with a known clock and a lower life does not take a row away`() async throws {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let list = try await add("Groceries", to: nil, on: ann)
+        try await move(list, to: home, on: ann)
+        try await sync(ann)
+        try await move(list, to: nil, on: ann)
+        try await sync(ann)
+        try await move(list, to: home, on: ann)
+        try await sync(ann, ann)
+        let known = try #require(try await ann.entry("list", list.id)?.remote.clocks["name"])
+        // The server starts again, and has lost nothing.
+        server.store.begin(epoch: "n")
+        try await sync(ann)
+        let clocks = ColumnClocks(common: WriteClock(stamp: known.stamp.successor, device: "evil"), exceptions: ["name": known])
+        try await server.create(
+            "list", list.id,
+            ["name": "owned", "space": .string(work.wire), "@gen": 1, "@hlc": clocks.json], in: work, as: "bob")
+        for _ in 1...3 { try await sync(ann) }
+        #expect(try await space(of: list, on: ann) == home)
+        #expect(try await ann.lists() == ["Groceries"])
+        #expect(try await pending(ann) == 0)
+        try await server.delete("list", list.id, in: work, as: "bob")
+        for _ in 1...2 { try await sync(ann) }
+        #expect(try await ann.lists() == ["Groceries"])
+        #expect(try await items(ann) == ["Milk"])
+        #expect(try await pending(ann) == 0)
+    }
+
     @Test func `P12 a member whose leaving the restored server forgot is shown again`() async throws {
         let home = try await share("Home")
         let before = server.store.contents

@@ -34,7 +34,9 @@ struct RowEntryTable {
         fresh = try FreshEntries(db)
     }
 
-    static let remoteColumns = ["generation", "seq", "clock", "node", "clocks", "known", "settled", "scope"]
+    static let remoteColumns = [
+        "generation", "seq", "clock", "node", "clocks", "known", "settled", "scope", "former", "formerSeq",
+    ]
     private static let editColumns = [
         "generation", "grp", "place", "stamp", "stamps", "dirty", "sent", "base", "due", "blocked", "retries",
         "unread",
@@ -166,7 +168,8 @@ struct RowEntryTable {
         if let text = row.text(18) { clocks.exceptions = try Self.clocks(text) }
         return RemoteRow(
             generation: Int(generation), seq: row.int(15), clocks: clocks,
-            presence: RemoteRow.Presence(stored: row.int(19)), lastAnsweredPush: row.int(20), scope: row.int(21))
+            presence: RemoteRow.Presence(stored: row.int(19)), lastAnsweredPush: row.int(20), scope: row.int(21),
+            departure: row.optionalInt(22).map { RemoteRow.Departure(from: $0, seq: row.optionalInt(23)) })
     }
 
     private mutating func encode(_ remote: RemoteRow) throws -> [DatabaseValue] {
@@ -177,6 +180,7 @@ struct RowEntryTable {
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
             Self.text(remote.clocks.exceptions) { .string($0.description) }, remote.presence.stored.databaseValue,
             remote.lastAnsweredPush.databaseValue, remote.scope.databaseValue,
+            remote.departure?.from.databaseValue ?? .null, remote.departure?.seq?.databaseValue ?? .null,
         ]
     }
 
