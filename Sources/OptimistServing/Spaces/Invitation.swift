@@ -35,9 +35,9 @@ public import Foundation
     /// Whether a person may join, who once was a member or never.
     func admits(_ former: Membership?, at now: Date) -> Bool {
         guard used < uses, now < endsAt else { return false }
-        // An owner who removed the person must have changed their mind since.
-        guard let end = former?.end, end.reason == .removed else { return true }
-        return madeSeq > end.seq
+        guard let former, let end = former.end, madeSeq <= end.seq else { return true }
+        // An owner who removed the person, or lowered the role, must have changed their mind since.
+        return end.reason != .removed && former.role >= role
     }
 }
 

@@ -3,8 +3,19 @@
 @_spi(Internals) public import OptimistWire
 
 /// The rights of a member of a space.
-@_spi(Internals) public enum Role: String, Hashable, Sendable {
+@_spi(Internals) public enum Role: String, Hashable, Sendable, Comparable {
     case owner, writer, reader
+
+    /// A role with fewer rights is lower.
+    public static func < (a: Role, b: Role) -> Bool { a.rank < b.rank }
+
+    private var rank: Int {
+        switch self {
+        case .owner: 2
+        case .writer: 1
+        case .reader: 0
+        }
+    }
 
     /// Reads a role. A later version may know more roles, so an unknown role counts as reader.
     public init(text: String?) { self = text.flatMap(Role.init(rawValue:)) ?? .reader }
@@ -126,6 +137,8 @@
         case .own, .member, .visitor, .service, .operator: false
         }
     }
+
+    var isJoining: Bool { if case .joining = self { true } else { false } }
 
     /// Whether the person may read. With a ticket, a person may read only after joining, when the
     /// other members see the person.
