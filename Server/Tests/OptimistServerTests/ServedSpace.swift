@@ -63,10 +63,11 @@ struct ServedSpace {
     }
 
     func send(
-        _ calls: [Invocation], as person: String, push: Int64? = nil, device: String? = nil
+        _ calls: [Invocation], as person: String, push: Int64? = nil, device: String? = nil, groups: [[RowKey]] = []
     ) async throws -> [Invocation] {
         let device = push == nil ? nil : device ?? "device\(person)"
-        let request = Request(methodCalls: calls, device: device, push: push)
+        let request = Request(
+            methodCalls: calls, device: device, push: push, groups: groups.map { $0.map(\.description) })
         let outcome = try await service.answer(request.json.bytes, as: .person(person))
         return try #require(Response(json: JSON(parsing: outcome.response))).methodResponses
     }

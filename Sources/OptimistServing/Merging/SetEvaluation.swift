@@ -81,7 +81,8 @@ struct SetEvaluation {
         self.context = context
         self.clock = clock
         self.books = books
-        units = Units(operations, groups, unreadTypes: context.unreadTypes)
+        units = Units(
+            operations, Self.groups(groups, over: books, context.spaceTypes), unreadTypes: context.unreadTypes)
         context.meter?.canBeHalved = units.all.count > 1
         noteLives()
         for (place, book) in books.enumerated() {
@@ -92,6 +93,7 @@ struct SetEvaluation {
         try askApp()
         try failBlocked()
         let rows = try settle()
+        try closeUnentered(rows)
         verdicts = try operations.indices.map { try verdict(of: $0, rows) }
         for index in operations.indices { departures[index] = try departure(of: index, rows) }
         putOffTheLargest()
@@ -139,11 +141,8 @@ extension SetEvaluation {
     }
 
     private mutating func step(_ operation: RowOperation) throws -> RowStep {
-        guard let type = context.schema.types[operation.key.type] else {
-            return .refused(SetError("invalidArguments", "The schema does not have this type."))
-        }
-        let objection = try operation.objection ?? context.validate(operation) ?? objectionOfSpace(to: operation)
-        if let objection { return .refused(objection) }
+        guard let type = context.schema.types[operation.key.type] else { return .refused(.unknownType) }
+        if let objection = try objection(to: operation) { return .refused(objection) }
         if let source = operation.source { return try move(operation, type, from: source) }
         var row = try evaluation(of: operation, type, in: operation.book)
         let action = settled(operation).action
@@ -174,11 +173,23 @@ extension SetEvaluation {
             let error = errors[row(of: index)] ?? sourceRow(of: index).flatMap { errors[$0] }
             if let error { steps[index] = .refused(error) }
         }
-        let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
+        nameCulprits(of: unit, others)
+    }
+
+    /// Gives the unit's other rows an error that names the rows at fault.
+    mutating func nameCulprits(of unit: Int, _ others: [RowKey] = []) {
+        let indices = units.all[unit].operations
+        let culprits = indices.filter { steps[$0].isAtFault }.map { operations[$0].key }
         let names = Array(Set((culprits + others).map(\.description)).sorted().prefix(Self.maxCulprits))
-        for index in indices where !steps[index].isRefusal {
-            steps[index] = .refused(SetError("groupFailed", "Another row of the group failed.", blockedBy: names))
-        }
+        for index in indices where !steps[index].isAtFault { steps[index] = .refused(.groupFailed(names)) }
+    }
+
+    /// Why a row is refused before it is merged.
+    ///
+    /// - Parameter closed: The place of a space to treat as one that does not exist.
+    func objection(to operation: RowOperation, closing closed: Int? = nil) throws -> SetError? {
+        if context.schema.types[operation.key.type] == nil { return .unknownType }
+        return try operation.objection ?? context.validate(operation) ?? objectionOfSpace(to: operation, closing: closed)
     }
 
     mutating func refuse(_ unit: Int, _ error: SetError) {
@@ -374,4 +385,18 @@ extension Schema {
             }
         }
     }
+}
+
+extension SetError {
+    fileprivate static var unknownType: SetError {
+        SetError("invalidArguments", "The schema does not have this type.")
+    }
+
+    private static let groupFailed = "groupFailed"
+
+    fileprivate static func groupFailed(_ culprits: [String]) -> SetError {
+        SetError(groupFailed, "Another row of the group failed.", blockedBy: culprits)
+    }
+
+    var isOfGroup: Bool { type == Self.groupFailed }
 }

@@ -7,16 +7,26 @@ extension SetEvaluation {
     var rules: SpaceRules { SpaceRules(schema: context.schema, types: context.spaceTypes) }
 
     /// Why the reader may not write a row. Nil: the reader may.
-    func objectionOfSpace(to operation: RowOperation) throws -> SetError? {
+    ///
+    /// - Parameter closed: The place of a space to treat as one that does not exist.
+    func objectionOfSpace(to operation: RowOperation, closing closed: Int? = nil) throws -> SetError? {
         let rules = rules
         guard rules.areNeeded else { return nil }
+        func access(_ place: Int) -> Access { place == closed ? .uninvited : books[place].snapshot.access }
+        if let source = operation.source {
+            func write(_ place: Int) -> SpaceRules.Write {
+                SpaceRules.Write(
+                    operation: operation, account: books[place].account, access: access(place),
+                    person: context.person, now: clock.date)
+            }
+            return rules.objection(toMoveFrom: write(source), to: write(operation.book))
+        }
         let book = books[operation.book]
-        if let source = operation.source { return objectionToMove(operation, from: books[source], to: book) }
         let isMember = operation.key.type == context.spaceTypes.member
         let stored = isMember ? try book.reader.row(operation.key) : nil
         return rules.objection(
             to: SpaceRules.Write(
-                operation: operation, account: book.account, access: book.snapshot.access,
+                operation: operation, account: book.account, access: access(operation.book),
                 owner: stored?.memory.person,
                 // Writes to a merged row are applied to the other row.
                 generation: stored?.memory.mergedInto == nil ? stored?.row.generation ?? 0 : 0, person: context.person,
@@ -26,15 +36,6 @@ extension SetEvaluation {
     /// The operations on member rows.
     func members(in place: Int) -> [RowOperation] {
         operations.filter { $0.book == place && $0.key.type == context.spaceTypes.member }
-    }
-
-    private func objectionToMove(_ operation: RowOperation, from source: Book, to destination: Book) -> SetError? {
-        func write(_ book: Book) -> SpaceRules.Write {
-            SpaceRules.Write(
-                operation: operation, account: book.account, access: book.snapshot.access, person: context.person,
-                now: clock.date)
-        }
-        return rules.objection(toMoveFrom: write(source), to: write(destination))
     }
 
     /// The operation in the form that is merged.
@@ -96,6 +97,37 @@ extension SetEvaluation {
         try consequences.put(.int(invitation.used + 1), invitation.key, SpaceTypes.used, cause)
     }
 
+    // MARK: - Joining
+
+    /// The groups of a push that joins a space. The engine's rows, such as the member row, are a group of their own: a
+    /// refusal of the app's rows tells something of the space, so it must not keep the person from joining (P7).
+    static func groups(_ groups: [[RowKey]], over books: [Book], _ types: SpaceTypes) -> [[RowKey]] {
+        guard books.contains(where: \.snapshot.access.isJoining) else { return groups }
+        return groups.flatMap { group in
+            [group.filter { types.all.contains($0.type) }, group.filter { !types.all.contains($0.type) }]
+        }.filter { !$0.isEmpty }
+    }
+
+    /// If the sender has a ticket of a space but does not become a member, the app's rows get the answers of a space that
+    /// does not exist (P7).
+    mutating func closeUnentered(_ rows: [WorkingRows]) throws {
+        for place in books.indices where books[place].snapshot.access.isJoining {
+            if let person = context.person, try rolesAfter(place, rows[place])?[person] != nil { continue }
+            let closed = operations.indices.filter { index in
+                let operation = operations[index]
+                return operation.key.type != context.spaceTypes.member
+                    && (operation.book == place || operation.source == place)
+            }
+            for index in closed {
+                let error = try objection(to: operations[index], closing: place)
+                steps[index] = .refused(error ?? .notEntered(members(in: place).map(\.key)))
+            }
+            for unit in Set(closed.compactMap { units.number(of: operations[$0].key) }) {
+                nameCulprits(of: unit)
+            }
+        }
+    }
+
     // MARK: - After the whole push
 
     /// The roles of an account's members after the push, by person. Nil: the push changes no member row.
@@ -122,7 +154,8 @@ extension SetEvaluation {
         let members = members(in: place)
         let hasEntered = context.person.map { roles[$0] != nil } ?? !roles.isEmpty
         if books[place].snapshot.access.isEntering, !hasEntered {
-            return faults(.notEntered(members.map(\.key)), of: operations.filter { $0.book == place })
+            return faults(
+                .notEntered(members.map(\.key)), of: operations.filter { $0.book == place || $0.source == place })
         }
         if roles.isEmpty || roles.values.contains(.owner) { return [:] }
         return faults(SetError("lastOwner", "The space would have members, but no owner."), of: members)
