@@ -138,6 +138,37 @@ struct OperatorSpacesTests {
         }
     }
 
+    @Test func `P10 a space whose last member has left is erased, and its id is not founded again`() async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            try await create(server)
+            try await admit(server, bob, .writer, 1)
+            _ = try await addList(server, 1, by: ann)
+            func leave(_ person: Person) async throws {
+                let rows = try await server.storage.rows.read(account: ServedSpace.account, as: .operator) {
+                    try $0.members()
+                }
+                let row = try #require(rows.first { $0.person == person.account }?.memberID)
+                _ = try await server.call(
+                    person, "optimist_member/set",
+                    ["accountId": .string(ServedSpace.account), "destroy": [.string(row)]])
+            }
+            func stored() async throws -> Int {
+                try await site.count(of: "optimist_rows", account: ServedSpace.account)
+            }
+            try await leave(bob)
+            try await server.registry.deleteEndedSpaces()
+            #expect(try await stored() > 0)
+            try await leave(ann)
+            try await server.registry.deleteEndedSpaces()
+            #expect(try await stored() == 0)
+            #expect(try await site.count(of: "optimist_deleted_accounts", account: ServedSpace.account) == 1)
+            #expect(try await addList(server, 2, by: ann)["reason"] == "deleted")
+            #expect(try await addList(server, 2, by: bob)["reason"] == "left")
+            try await server.registry.deleteEndedSpaces()
+        }
+    }
+
     // MARK: - The end of a person
 
     @Test(arguments: [[Role.writer, .reader], [.reader, .writer], [.reader, .reader], [.owner, .reader]])

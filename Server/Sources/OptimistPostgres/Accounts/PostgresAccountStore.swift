@@ -217,6 +217,10 @@ struct PostgresAccountStore: AccountStore {
         }
     }
 
+    func endedSpaces() async throws -> [String] {
+        try await pool.run { try $0.query(SpanningStatement.endedSpaces, []).texts }
+    }
+
     func delete(space: String, at time: Double) async throws {
         try await transaction(of: space) { connection in
             guard try connection.query(AccountStatement.lockSpace, [.text(space)]).count == 1 else { return }

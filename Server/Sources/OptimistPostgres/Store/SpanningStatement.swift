@@ -1,9 +1,9 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about several accounts of one person. They only read and take no locks, because a database that is
+/// The statements about several accounts, most of them of one person. They only read and take no locks, because a database that is
 /// sharded by account asks all its machines for them.
 enum SpanningStatement: String, PostgresStatement, CaseIterable {
-    case states, endings, spaceCount, spaces, memberships
+    case states, endings, spaceCount, spaces, memberships, endedSpaces
 
     var sql: String {
         switch self {
@@ -24,6 +24,14 @@ enum SpanningStatement: String, PostgresStatement, CaseIterable {
             """
             SELECT account_id, person_id, member_id, role, joined_seq, ended_seq, reason FROM optimist_members
             WHERE person_id = $1 ORDER BY account_id
+            """
+        case .endedSpaces:
+            """
+            SELECT a.account_id FROM optimist_accounts a WHERE a.kind = 'space'
+                AND EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id)
+                AND NOT EXISTS (SELECT 1 FROM optimist_members m
+                    WHERE m.account_id = a.account_id AND m.ended_seq IS NULL)
+            ORDER BY a.account_id LIMIT 1000
             """
         case .spaces: "SELECT account_id FROM optimist_members WHERE person_id = $1 ORDER BY account_id"
         case .spaceCount:

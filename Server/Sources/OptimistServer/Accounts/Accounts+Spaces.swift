@@ -135,6 +135,11 @@ extension Accounts {
         return ["spaces": .array(found)]
     }
 
+    /// Deletes the spaces whose last members have left. Nobody can join them any more.
+    func deleteEndedSpaces() async throws {
+        for account in try await store.endedSpaces() { try await delete(space: account) }
+    }
+
     private func delete(space account: String) async throws {
         try await store.delete(space: account, at: time)
         try await store.erase(account: account)

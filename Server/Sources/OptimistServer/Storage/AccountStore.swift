@@ -122,6 +122,9 @@ package protocol AccountStore: IdentityStore, ServiceKeyStore, WebhookStore {
     func delete(account id: String, if account: StoredAccount?, at time: Double) async throws -> [String]?
     /// The accounts of the spaces whose members or former members include a person.
     func spaces(of person: String) async throws -> [String]
+    /// The accounts of spaces that have ended because all members left, at most 1,000. They stay until
+    /// ``delete(space:at:)``.
+    func endedSpaces() async throws -> [String]
     /// Deletes a space without members, as ``delete(account:if:at:)`` deletes a person's account. Does nothing if it
     /// does not exist.
     func delete(space: String, at time: Double) async throws

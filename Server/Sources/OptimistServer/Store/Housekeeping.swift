@@ -37,6 +37,7 @@ struct Housekeeping: Service {
 
     private func tidy() async {
         await attempt("A deleted account could not be erased") { try await accounts.eraseDeleted() }
+        await attempt("A space without members could not be deleted") { try await accounts.deleteEndedSpaces() }
         await attempt("Old attempts could not be removed") { try await storage.attempts.sweep() }
         if time.look() { return logger.error("The server's clock is not trusted, so old data is not removed.") }
         let now = time.believed()

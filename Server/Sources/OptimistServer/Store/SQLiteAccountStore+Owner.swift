@@ -63,6 +63,20 @@ extension SQLiteAccountStore {
         }
     }
 
+    func endedSpaces() async throws -> [String] {
+        try await reader.read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT account_id FROM optimist_accounts a WHERE kind = ?
+                    AND EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id)
+                    AND NOT EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id
+                        AND m.ended_seq IS NULL)
+                    ORDER BY 1 LIMIT 1000
+                    """, arguments: [AccountKind.space.rawValue])
+        }
+    }
+
     func delete(space: String, at time: Double) async throws {
         try await commits.write { db in _ = try Self.delete(space, at: time, db) }
     }
