@@ -25,8 +25,9 @@ struct JoinQuestion: Sendable, Hashable {
     /// The server's answer about the link. Nil until it arrives.
     var check: InvitationCheck?
 
+    /// Whether the person may join with the account now. Whoever signs in is asked again, with the name of the account.
     /// A member may join again, because this device may not have heard yet that the person was removed.
-    var mayJoin: Bool { !isMember || isOpen }
+    var mayJoin: Bool { account != nil && (!isMember || isOpen) }
 
     private var isMember: Bool { space?.isJoined == true }
 
@@ -55,11 +56,11 @@ struct JoinQuestion: Sendable, Hashable {
     }
 
     var message: String {
-        if isMember {
+        if isMember, account != nil {
             return "You are already a member of this space."
                 + (mayJoin ? " Join again only if an owner has removed you." : "")
         }
-        guard let account else { return "You are signed out. You join with the account that you sign in with." }
+        guard let account else { return "You are signed out. Sign in, and the app asks again." }
         return "You join as \(account). The members see the name that you enter here."
     }
 

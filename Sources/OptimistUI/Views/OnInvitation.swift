@@ -9,7 +9,8 @@
         /// Asks the user before joining a space, when the app is opened with the link of an invitation.
         ///
         /// The question shows the invitation's label, role and inviter, if the server can be reached. It names the
-        /// account and asks for the name that members see. The person joins only after agreeing.
+        /// account and asks for the name that members see. The person joins only after agreeing. If the user is signed
+        /// out, the question is asked again after signing in, as long as the app runs.
         /// Other URLs are ignored. English; an app in other languages uses `onOpenURL`, `InvitationLink`,
         /// `SyncEngine.preview(of:)` and `Store.accept(_:as:named:)`.
         ///
@@ -27,10 +28,20 @@
         let account: String?
         let joined: @MainActor (Space) -> Void
         @State private var opened: OpenedInvitation?
+        /// A link that was opened while the user was signed out.
+        @State private var waiting: OpenedInvitation?
 
         func body(content: Content) -> some View {
             content
-                .onOpenURL { if let invitation = OpenedInvitation($0) { opened = invitation } }
+                .onOpenURL { url in
+                    guard let invitation = OpenedInvitation(url) else { return }
+                    opened = invitation
+                    waiting = account == nil ? invitation : nil
+                }
+                .task(id: account) {
+                    guard account != nil, let invitation = waiting else { return }
+                    (opened, waiting) = (invitation, nil)
+                }
                 .sheet(item: $opened) { JoinView($0, as: account, joined: joined) }
         }
     }
@@ -58,7 +69,7 @@
             let question = JoinQuestion(account: account, space: spaces.first, check: check)
             Form {
                 Text("Join a shared space?").font(.headline)
-                if question.mayJoin { Text(question.invitation) }
+                if question.mayJoin || account == nil { Text(question.invitation) }
                 Text(question.message)
                 if question.mayJoin {
                     TextField("Your name", text: $name)
