@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims, Skip  # noqa: E402
+from guides import blocks  # noqa: E402
 from phones import free_port  # noqa: E402
 from program import OPTIMIST, PATIENCE, Program, eventually  # noqa: E402
 from writers import ask  # noqa: E402
@@ -29,7 +30,7 @@ UNIT = ROOT / "Server/Deploy/optimist.service"
 @claims
 def page(folder):
     """O6 O8 O9 the page's commands lead from nothing to a server on a restored backup, and to a deleted account."""
-    commands = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    commands = "\n".join(blocks(PAGE.name, "sh"))
     for port in "8090", "8091":
         assert port in commands
         commands = commands.replace(port, str(free_port()))

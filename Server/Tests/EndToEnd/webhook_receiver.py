@@ -1,5 +1,5 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""The receiver of Documentation/Webhooks.md as a process, with faults.
+"""The receiver in Python of Documentation/Webhooks.md as a process, with faults.
 
     webhook_receiver.py PORT FOLDER
 
@@ -7,20 +7,20 @@ It adds a line `ACCOUNT SEQ ROWS` for each transaction to FOLDER/notes. FOLDER/f
 `slow`, `500`, `410`, `redirect`, or `refuse=ACCOUNT`, which answers 500 to the transactions of one account.
 """
 
-import re
 import sys
 import threading
 import time
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-GUIDE = Path(__file__).resolve().parents[3] / "Documentation" / "Webhooks.md"
+from guides import blocks
+
 FOLDER = Path(sys.argv[2])
 # Each request obeys the faults that it found when it began.
 local = threading.local()
 
 guide = {"__name__": "guide"}
-exec(compile(re.search(r"```python\n(.*?)```", GUIDE.read_text(), re.S)[1], str(GUIDE), "exec"), guide)
+exec(compile(blocks("Webhooks.md", "python")[0], "Webhooks.md", "exec"), guide)
 
 
 class Receiver(guide["Receiver"]):

@@ -1,14 +1,17 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Webhooks and the hook over HTTP, with the guide's receiver in Python, on a directory and on two servers of one
-PostgreSQL.
+"""Webhooks and the hook over HTTP, with the guide's receivers in Python and TypeScript, on a directory and on two
+servers of one PostgreSQL.
 
 It starts servers with $OPTIMIST.
 """
 
+import base64
 import contextlib
+import hmac
 import http.client
 import json
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -23,6 +26,8 @@ from urllib.parse import urlsplit
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[3] / "Scripts")]
 from claims import Claims  # noqa: E402
 from form import form  # noqa: E402
+from guides import blocks, node  # noqa: E402
+from phones import free_port  # noqa: E402
 from program import Program, eventually, run  # noqa: E402
 from testing.postgres import Postgres, programs  # noqa: E402
 from writers import ask, enter  # noqa: E402
@@ -35,14 +40,8 @@ ACCOUNTS = 4
 claims = Claims()
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
 class Receiver:
-    """The guide's receiver. A restart keeps its port and its notes."""
+    """The guide's receiver in Python, with faults. A restart keeps its port and its notes."""
 
     def __init__(self, folder, secret):
         self.folder, self.secret, self.port = folder, secret, free_port()
@@ -74,15 +73,39 @@ class Receiver:
         self.program.kill()
 
 
+class TypeScriptReceiver(Receiver):
+    """The guide's receiver in TypeScript, as it is printed."""
+
+    def start(self):
+        (self.folder / "receiver.ts").write_text(blocks("Webhooks.md", "ts")[0])
+        self.program = Program(
+            "receiver.ts", program=node(), folder=self.folder,
+            environment={"WEBHOOK_SECRET": self.secret, "PORT": str(self.port)})
+        eventually(lambda: f"it listens: {self.program.said}", self.is_listening)
+
+    def is_listening(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+
+    @property
+    def notes(self):
+        lines = re.findall(r"^(\w+) (\d+) \d+$", self.program.said, re.MULTILINE)
+        return [(account, int(seq)) for account, seq in lines]
+
+
 class Site:
     """Servers with the same data. `place` are the options that name the data."""
 
     def __init__(self, folder, *place, count=1):
         folder.mkdir(exist_ok=True)
-        self.folder, self.place, self.secret = folder, place, run("webhook", "secret")[1].strip()
+        self.folder, self.place = folder, place
+        # A receiver has the former secret as well while its secret is replaced.
+        self.former, self.secret = (run("webhook", "secret")[1].strip() for _ in range(2))
         (folder / "webhook.secret").write_text(self.secret + "\n")
         (folder / "schema.json").write_text(json.dumps(SCHEMA))
-        self.receivers = {name: Receiver(folder / name, self.secret) for name in ("main", "other", "notes", "gate")}
+        both = f"{self.former} {self.secret}"
+        self.receivers = {name: Receiver(folder / name, both) for name in ("main", "other", "notes", "gate")}
+        self.receivers["typescript"] = TypeScriptReceiver(folder / "typescript", both)
         self.ports = [free_port() for _ in range(count)]
         self.servers = [self.start(port) for port in self.ports]
         self.said = ""
@@ -98,7 +121,8 @@ class Site:
 
         server = Program(
             "serve", "--port", port, "--schema", self.folder / "schema.json", *self.place, "--webhook", url("main"),
-            "--webhook", url("other"), "--webhook", url("notes", "type=note"), "--log-level", "debug", "--hook",
+            "--webhook", url("other"), "--webhook", url("typescript"), "--webhook", url("notes", "type=note"),
+            "--log-level", "debug", "--hook",
             f"http://127.0.0.1:{self.receivers['gate'].port}/gate secret={self.folder}/webhook.secret deadline=1")
         server.find(r"serves (http://[^ ]+)")
         return server
@@ -155,9 +179,8 @@ def order(sites):
         for number in range(40):
             site.write(site.accounts[number % ACCOUNTS], index=number % len(site.ports))
         site.write(site.accounts[0], type="note")
-        site.all_arrived("main")
-        site.all_arrived("other")
-        for name in ("main", "other"):
+        for name in ("main", "other", "typescript"):
+            site.all_arrived(name)
             notes = site.receivers[name].notes
             assert len(notes) == len(set(notes)), "a transaction is repeated although nothing failed"
         noted = eventually("the note arrives", lambda: site.receivers["notes"].notes)
@@ -232,26 +255,35 @@ def replay(sites):
         eventually("it is sent after all", lambda: skipped in main.seqs(account), 60)
 
 
+def answered(receiver, secrets, body, sent=None, signed=None):
+    """The status and the JSON of a receiver's answer to a call that some secrets have signed."""
+    sent = int(time.time()) if sent is None else sent
+    text = f"a.{sent}.".encode() + (signed or body)
+    marks = [hmac.digest(base64.b64decode(secret.removeprefix("whsec_")), text, "sha256") for secret in secrets]
+    connection = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60)
+    connection.request("POST", "/", body, {
+        "webhook-id": "a", "webhook-timestamp": str(sent),
+        "webhook-signature": " ".join(["v1,other", *(f"v1,{base64.b64encode(mark).decode()}" for mark in marks)])})
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
 @claims
 def signatures(sites):
-    """D2 The guide's receiver refuses a body that was changed, an old timestamp, and another secret."""
-    receiver = sites[0].receivers["gate"]
-
-    def status(secret, body, sent, signed=None):
-        import base64, hashlib, hmac
-        key = base64.b64decode(secret.removeprefix("whsec_"))
-        mac = base64.b64encode(hmac.digest(key, f"a.{sent}.".encode() + (signed or body), hashlib.sha256)).decode()
-        connection = http.client.HTTPConnection("127.0.0.1", receiver.port, timeout=60)
-        connection.request("POST", "/", body, {
-            "webhook-id": "a", "webhook-timestamp": str(sent), "webhook-signature": f"v1,other v1,{mac}"})
-        return connection.getresponse().status
-
-    secret, now = sites[0].secret, int(time.time())
+    """D2 The guide's receivers take either of two secrets, and refuse changed bodies, wrong times and other secrets."""
+    site, stranger, now = sites[0], run("webhook", "secret")[1].strip(), int(time.time())
     body = json.dumps({"type": "willApply", "data": {"rows": []}}).encode()
-    assert status(secret, body, now) == 200
-    assert status(secret, body, now, signed=b"{}") == 401
-    assert status(secret, body, now - 301) == 401
-    assert status(run("webhook", "secret")[1].strip(), body, now) == 401
+    refused = json.dumps({"type": "willApply", "data": {"rows": [
+        {"type": "todo", "id": "x", "before": None, "after": {"content": ""}, "changed": ["content"]}]}}).encode()
+    for name in ("gate", "typescript"):
+        receiver = site.receivers[name]
+        for secrets in ([site.secret], [site.former], [stranger, site.secret]):
+            assert answered(receiver, secrets, body) == (200, {}), name
+        assert answered(receiver, [site.secret], refused)[1]["refuse"]["code"] == "empty", name
+        for secrets, sent, signed in [
+                ([site.secret], now, b"{}"), ([site.secret], now - 301, None), ([site.secret], now + 310, None),
+                ([site.secret], "", None), ([stranger], now, None), ([], now, None)]:
+            assert answered(receiver, secrets, body, sent, signed)[0] == 401, (name, secrets, sent, signed)
 
 
 @claims
@@ -307,11 +339,12 @@ def killed(sites):
         enough.set()
         for thread in threads:
             thread.join()
-        for name in ("main", "other"):
+        for name in ("main", "other", "typescript"):
             site.command("webhook", "resume", name)
         for account in site.accounts:
             # The last writes may have been stored without an answer.
             site.write(account)
+        site.all_arrived("typescript")
         for name in ("main", "other"):
             site.all_arrived(name)
             new = sum(site.wrote[account] - first.get(account, 0) for account in site.accounts)
