@@ -1,12 +1,15 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
-"""Programs with service keys, on a directory and on PostgreSQL: a plain JMAP client in Python, and curl.
+"""Programs with service keys, on a directory and on PostgreSQL: a plain JMAP client in Python, curl, and the code of
+Documentation/WriteFromYourBackend.md.
 
 It starts servers with $OPTIMIST.
 """
 
 import contextlib
 import http.client
+import http.server
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,14 +20,16 @@ from urllib.parse import quote, urlsplit
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[3] / "Scripts")]
 from claims import Claims, Skip  # noqa: E402
-from program import PATIENCE, Program, eventually, run  # noqa: E402
+from guides import blocks, node, script  # noqa: E402
+from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
 from testing.postgres import Postgres, programs  # noqa: E402
 from writers import ask, enter  # noqa: E402
 
+GUIDE = "WriteFromYourBackend.md"
 CORE = "urn:ietf:params:jmap:core"
 SCHEMA = {"id": "lists", "version": 1, "types": {
     "list": {"@space": {"column": "space"}, "title": {"type": "string", "required": True}, "space": {"type": "ref"}},
-    "note": {"text": {"type": "string"}}}}
+    "note": {"text": {"type": "string"}}, **json.loads(blocks(GUIDE, "json")[0])}}
 NEWS = str(uuid.uuid4())
 claims = Claims()
 
@@ -47,6 +52,13 @@ class Site:
         status, out, err = run(*arguments, *self.place)
         assert status == 0, (arguments, out, err)
         return out.strip()
+
+    @property
+    def environment(self):
+        """The variables that name the data for commands without options."""
+        if self.place[0] == "--data":
+            return {"OPTIMIST_DATA": self.place[1]}
+        return {"OPTIMIST_DATABASE": self.place[1], "OPTIMIST_SECRET": Path(self.place[3]).read_text().strip()}
 
     def key(self, name, *options, scope="write"):
         key = self.command("key", "create", name, "--scope", scope, *options)
@@ -216,6 +228,90 @@ def copied(sites):
             assert ask(port, "GET", "/service/accounts", token=key)[0] == 200
         finally:
             server.kill()
+
+
+class Between:
+    """A proxy of a site, which a job uses. It edits rows as a device before the first write of a job."""
+
+    def __init__(self, site):
+        self.site, self.edit = site, None
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def handler(self):
+        between = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("content-length", 0))) or None
+                if body and b"/set" in body and between.edit:
+                    edit, between.edit = between.edit, None
+                    edit()
+                connection = http.client.HTTPConnection("127.0.0.1", between.site.port, timeout=PATIENCE)
+                connection.request(self.command, self.path, body, {
+                    name: self.headers[name] for name in ("authorization", "content-type") if name in self.headers})
+                answer = connection.getresponse()
+                text = answer.read()
+                self.send_response(answer.status)
+                self.send_header("content-length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+
+        return Handler
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@claims
+def guide(sites):
+    """K2 K4 The guide's code runs as printed, and its jobs keep edits that arrive between reading and writing."""
+    for site in sites:
+        ann, token = site.ann["account_id"], site.ann["access_token"]
+
+        def change(**arguments):
+            answer = site.jmap(token, "invoice/set", ann, **arguments)[1]
+            assert answer["created"] or answer["updated"], answer
+
+        def status(row):
+            return site.jmap(token, "invoice/get", ann, ids=[row])[1]["list"][0]["status"]
+
+        with tempfile.TemporaryDirectory() as folder, contextlib.closing(Between(site)) as between:
+            path = f"{Path(node()).parent}:{Path(OPTIMIST).resolve().parent}:{os.environ['PATH']}"
+            environment = {**os.environ, **site.environment, "PATH": path, "SYNC_URL": between.url}
+
+            def job(*command, key):
+                done = subprocess.run(
+                    command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
+                    env={**environment, "SYNC_KEY": key})
+                assert done.returncode == 0, (command, done.stdout, done.stderr)
+                return done.stdout
+
+            said = job("bash", "-c", script(GUIDE, folder).replace("https://sync.example.org", between.url), key="")
+            assert "1 overdue" in said and "2025-117 paid" in said and "\"stateMismatch\"" not in said, said
+            assert status("0b9d4f6e-3f5a-4c53-9d0e-7a1c2b3d4e5f") == "paid"
+            reader = enter(site.port, "sign-up", "dora@example.org", "dora")["access_token"]
+            news = site.jmap(reader, "article/get", "s4b1c0e526a3d4d0e8f570c1d2e3f4a5b", ids=None)[1]
+            assert [row["title"] for row in news["list"]] == ["We are open"], news
+            refused = Path(folder, "billing.key").read_text().strip()
+            assert ask(site.port, "GET", "/service/accounts", token=refused)[0] == 401
+            late, sent = str(uuid.uuid4()), str(uuid.uuid4())
+            change(create={
+                row: {"number": row, "due": "2025-12-31T00:00:00Z", "status": "open"} for row in (late, sent)})
+            key = site.key("jobs", "--types", "invoice")
+            between.edit = lambda: change(update={sent: {"status": "paid"}})
+            assert job("python3", "overdue.py", "ann@example.org", key=key) == "1 overdue\n"
+            assert (status(late), status(sent)) == ("overdue", "paid")
+            between.edit = lambda: change(update={late: {"status": "cancelled"}})
+            assert job("node", "paid.ts", "ann@example.org", late, key=key) == f"{late} cancelled\n"
+            assert status(late) == "cancelled"
 
 
 @contextlib.contextmanager
