@@ -3,10 +3,11 @@
 """Turns an entity of a Core Data store into rows for `optimist import`.
 
     coredata.py STORE.sqlite --entity Todo --account ann@example.org --columns title,done,due,list \\
-        [--dates due] [--booleans done] [--links list] > todo.jsonl
+        [--dates due] [--booleans done] [--links list] [--uuids code] > todo.jsonl
 
-Core Data keeps the attribute `dueDate` in the column ZDUEDATE, and dates as seconds since 2001. It numbers rows in each
-file, so an id is the account with the number.
+Core Data keeps the attribute `dueDate` in the column ZDUEDATE, dates as seconds since 2001, and UUIDs as 16 bytes.
+Binary columns that `--uuids` does not name become data. Core Data numbers rows in each file, so an id is the account
+with the number.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from rows import data, line, utc
 ORIGIN = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
 
-def rows(store, entity, account, columns, dates=(), booleans=(), links=()):
+def rows(store, entity, account, columns, dates=(), booleans=(), links=(), uuids=()):
     names = ", ".join(f'"Z{column.upper()}"' for column in columns)
     for key, *values in store.execute(f'SELECT Z_PK, {names} FROM "Z{entity.upper()}" ORDER BY Z_PK'):
         row = {"account": account, "id": f"{account}/{key}"}
@@ -32,8 +33,10 @@ def rows(store, entity, account, columns, dates=(), booleans=(), links=()):
                 value = bool(value)
             elif column in links:
                 value = f"{account}/{value}"
+            elif column in uuids:
+                value = str(uuid.UUID(bytes=value))
             elif isinstance(value, bytes):
-                value = str(uuid.UUID(bytes=value)) if len(value) == 16 else data(value)
+                value = data(value)
             row[column] = value
         yield row
 
@@ -43,10 +46,10 @@ if __name__ == "__main__":
     parser.add_argument("file")
     for option in ("entity", "account", "columns"):
         parser.add_argument(f"--{option}", required=True)
-    for option in ("dates", "booleans", "links"):
+    for option in ("dates", "booleans", "links", "uuids"):
         parser.add_argument(f"--{option}", default="", help="names, separated by commas")
     options = parser.parse_args()
-    split = {name: getattr(options, name).split(",") for name in ("columns", "dates", "booleans", "links")}
+    split = {name: getattr(options, name).split(",") for name in ("columns", "dates", "booleans", "links", "uuids")}
     with sqlite3.connect(f"file:{options.file}?mode=ro", uri=True) as opened:
         for each in rows(opened, options.entity, options.account, **split):
             print(line(each))

@@ -3,19 +3,24 @@
 
 import base64
 import json
+import re
 from datetime import datetime, timezone
 
 
+# PostgreSQL writes the offset +00, ISO 8601 also -0330, and Firestore nine digits of a second.
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?)? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?", re.I)
+
+
 def utc(time):
-    """A date column: RFC 3339 in UTC. A time without an offset is in UTC."""
+    """A date column: RFC 3339 in UTC. A time without an offset is in UTC, and a date without a time is its midnight."""
     if isinstance(time, str):
-        time = time.strip().replace(" ", "T").replace("Z", "+00:00")
-        # PostgreSQL writes +00, and Firestore nine digits of a second. Python 3.9 reads neither.
-        if time[-3] in "+-":
-            time += ":00"
-        clock, offset = (time[:-6], time[-6:]) if time[-6] in "+-" else (time, "+00:00")
-        whole, _, part = clock.partition(".")
-        time = datetime.fromisoformat(f"{whole}.{(part + '000000')[:6]}{offset}")
+        found = TIME.fullmatch(time.strip())
+        if not found:
+            raise ValueError(f"{time!r} is not a date with a year of four digits.")
+        day, clock, part, hours, minutes = found.groups()
+        # Python 3.9 reads only this form.
+        clock = f"{(clock or '00:00')}:00"[:8]
+        time = datetime.fromisoformat(f"{day}T{clock}.{((part or '') + '000000')[:6]}{hours or '+00'}:{minutes or '00'}")
     return time.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -23,11 +23,16 @@ SCHEMA = {"id": "shop", "version": 1, "types": {
         "name": {"type": "string", "maxBytes": 200}, "list": {"type": "ref", "to": "list"},
         "done": {"type": "bool"}, "price": {"type": "number"}, "count": {"type": "int"}, "big": {"type": "int64"},
         "due": {"type": "date"}, "photo": {"type": "data"}, "tags": {"type": "json"}, "likes": {"type": "counter"},
-        "id_": {"type": "string"}}}}
+        "code": {"type": "string"}, "id_": {"type": "string"}}}}
 
 
 def instant(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def values(row):
+    """The columns of a row that have values, and its id."""
+    return {name: value for name, value in row.items() if not name.startswith("@") and value is not None}
 
 
 class Site:

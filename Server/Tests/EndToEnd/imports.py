@@ -21,21 +21,15 @@ from urllib.parse import quote
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from claims import Claims, Skip  # noqa: E402
 from form import form  # noqa: E402
-from import_sites import SCHEMA, instant, places  # noqa: E402
-from program import OPTIMIST, run  # noqa: E402
-from writers import ask  # noqa: E402
+from import_sites import SCHEMA, instant, places, values  # noqa: E402
+from program import OPTIMIST, PATIENCE, run  # noqa: E402
+from writers import USING, ask, enter  # noqa: E402
 
 # The namespace of derived ids, as in Documentation/MovingHere.md.
 NAMES = uuid.UUID("ba890392-d3a1-4b98-89b2-825c7ca53db8")
-EXPORTS = Path(__file__).resolve().parents[3] / "Examples" / "Exports"
 ROWS = form(30_000, 200_000, 1_000_000)
 PEOPLE = 40
 claims = Claims()
-
-
-def values(row):
-    """The columns of a row that have values, and its id."""
-    return {name: value for name, value in row.items() if not name.startswith("@") and value is not None}
 
 
 def shown_time(rows, row):
@@ -92,6 +86,30 @@ def devices(sites):
 
 
 @claims
+def copies(sites):
+    """J2 A row that a device copied from its old data and the imported row become one row."""
+    for site in sites:
+        person = enter(site.port, "sign-up", "copies@example.org", "phone")
+        site.people["copies@example.org"] = person["account_id"]
+        copied, edited = (str(uuid.uuid5(NAMES, f"item/{name}")) for name in ("copied", "edited"))
+        # Rows of a migration have the earliest clock.
+        now = f"{int(time.time() * 1000) << 16:016x}-phone"
+        status, answer = ask(site.port, "POST", "/jmap", {"using": USING, "device": "phone", "push": 1, "methodCalls": [
+            ["item/set", {"accountId": person["account_id"], "create": {
+                copied: {"name": "old", "count": 1, "@hlc": f"{1:016x}-phone"},
+                edited: {"name": "new", "@hlc": {"*": f"{1:016x}-phone", "name": now}}}}, "0"]]},
+            person["access_token"], patience=PATIENCE)
+        assert status == 200 and answer["methodResponses"][0][1]["created"], answer
+        file = site.file("copies.jsonl", [
+            {"account": "copies@example.org", "id": name, "name": "exported", "price": 2}
+            for name in ("copied", "edited")])
+        assert "2 rows written" in site.imports(file, "item", "--as-of", "2026-01-01T00:00:00Z")
+        found = site.rows("item", person["account_id"]).values()
+        rows = {row["id"]: (row["name"], row["count"], row["price"]) for row in found}
+        assert rows == {copied: ("exported", 1, 2), edited: ("new", None, 2)}, rows
+
+
+@claims
 def refused(sites):
     """J4 a dry run lists each refused row with its line and stores nothing, and the import stores the others."""
     for site in sites:
@@ -140,47 +158,6 @@ def accounts(sites):
         assert [(each["id"], each["email"]) for each in found] == [(account, email)], found
         assert ask(site.port, "GET", f"{path}&subject=eve", token=site.key)[1]["accounts"] == []
         assert ask(site.port, "GET", path, token=site.key)[0] == 400
-
-
-@claims
-def exports(sites):
-    """J1 the scripts of the guide turn each sample into rows that the server takes."""
-    milk = {"name": "Milk", "done": True, "count": 2, "price": 1.5, "due": "2026-11-28T10:00:00.123Z"}
-    for site in sites:
-        table = (EXPORTS / "samples" / "supabase.csv").read_text()
-        if site.cluster:
-            site.cluster.run("psql", site.cluster.url, "-qc", (EXPORTS / "samples" / "supabase.sql").read_text())
-            table = site.cluster.run("psql", site.cluster.url, "-qc", "SET timezone = 'UTC'", "-c", "\\copy items to stdout csv header")
-        store = site.folder / "coredata.sqlite"
-        with contextlib.closing(sqlite3.connect(store)) as opened:
-            opened.executescript((EXPORTS / "samples" / "coredata.sql").read_text())
-        for name, arguments, given in [
-                ("firestore", [EXPORTS / "samples" / "firestore.json"], ""),
-                ("supabase", ["--dates", "due", "--booleans", "done", "--numbers", "count,price", "--json", "tags"], table),
-                ("realm", [EXPORTS / "samples" / "realm.json", "--class", "items", "--account", "realm@example.org",
-                           "--dates", "due"], ""),
-                ("coredata", [store, "--entity", "Item", "--account", "coredata@example.org", "--columns",
-                              "name,done,count,price,due,list,photo", "--dates", "due", "--booleans", "done", "--links",
-                              "list"], "")]:
-            email, account = site.person(name)
-            site.link(f"https://{name}.example", "UID", account)
-            made = subprocess.run(
-                [sys.executable, EXPORTS / f"{name}.py", *map(str, arguments)], input=given, capture_output=True, text=True,
-                check=True).stdout
-            file = site.file(f"{name}.jsonl", [])
-            Path(file).write_text(made)
-            # The list comes first, because items refer to it.
-            lists = {"firestore": "groceries", "supabase": "groceries", "realm": "65f0c0ffee0000000000b001",
-                     "coredata": "coredata@example.org/7"}
-            site.imports(site.file("list.jsonl", [{"account": email, "id": lists[name], "title": "x"}]), "list")
-            key = (["email"] if name in ("realm", "coredata") else ["identity", "--issuer", f"https://{name}.example"])
-            status, out, err = run("import", file, "--type", "item", "--account-from", *key, *site.place)
-            assert status == 0, (name, out, err)
-            rows = [row for row in site.rows("item", account).values() if row["name"] == "Milk"]
-            assert len(rows) == 1 and values(rows[0]).items() >= milk.items(), (name, rows)
-            assert rows[0]["list"] in site.rows("list", account), (name, rows)
-            photo = {"firestore": "-_8", "coredata": "-_8"}.get(name)
-            assert rows[0]["photo"] == photo, (name, rows)
 
 
 @claims
