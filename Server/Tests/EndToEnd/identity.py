@@ -4,9 +4,11 @@
 The libraries are also the oracle: the server takes a token if and only if they do."""
 
 import base64
+import hashlib
 import http.server
 import json
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -26,6 +28,7 @@ from joserfc import jwt as joserfc_jwt
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
+from guides import DOCUMENTATION  # noqa: E402
 from program import PATIENCE, Program, run  # noqa: E402
 
 claims = Claims()
@@ -169,6 +172,44 @@ def libraries(folder):
             assert provider.asked == ["/.well-known/openid-configuration", "/keys"], provider.asked
             said = program.said
     assert not any(token.split(".")[1] in said for token in tokens) and SECRET not in said
+
+
+# The issuer and the audience in real tokens of the providers in Documentation/BringYourUsers.md, in its order.
+REAL = {
+    "apple": ("https://appleid.apple.com", "org.example.app"),
+    "google": ("https://accounts.google.com", "1234-abc.apps.googleusercontent.com"),
+    "firebase": ("https://securetoken.google.com/your-project", "your-project"),
+    "supabase": ("https://abc.supabase.co/auth/v1", "authenticated"),
+    "oidc": ("https://login.example.org/realms/main", "app"),
+}
+
+
+@claims
+def guide(folder):
+    """I2 I8 with each option of the guide, the server takes tokens for the app, and refuses tokens for another."""
+    page = (DOCUMENTATION / "BringYourUsers.md").read_text()
+    options = re.findall(r'^--identity-provider "([^"]+)"$', page, re.MULTILINE)
+    assert [re.match(r"\w+", option)[0] for option in options] == list(REAL), options
+    keys = folder / "keys.json"
+    keys.write_text(json.dumps({"keys": [public("RS256")]}))
+    given = [word for option in options for word in ("--identity-provider", f"{option} keys={keys}")]
+    program, address = serve(folder, *given, "--sign-in", "identity")
+    with issuer() as provider, program:
+        accounts, nonce = set(), "a nonce of the app"
+        hashed = hashlib.sha256(nonce.encode()).hexdigest()
+        for name, (iss, aud) in REAL.items():
+            # The guide passes a nonce for Apple, whose tokens have its hash.
+            inside, outside = ({"nonce": hashed}, {"nonce": nonce}) if name == "apple" else ({}, {})
+            for wrong, reason in [
+                    ({"aud": "org.example.other"}, "token_audience"), ({"iss": f"{iss}/"}, "token_issuer")]:
+                token = provider.token(algorithm="RS256", **{"iss": iss, "aud": aud, **inside, **wrong})
+                status, answer = exchange(address, token, **outside)
+                assert (status, answer.get("reason")) == (400, reason), (name, answer)
+            token = provider.token(algorithm="RS256", iss=iss, aud=aud, **inside)
+            status, answer = exchange(address, token, **outside)
+            assert status == 200, (name, answer)
+            accounts.add(answer["account_id"])
+        assert len(accounts) == len(REAL) and not provider.asked, (accounts, provider.asked)
 
 
 @claims
