@@ -1,29 +1,39 @@
 # This source file is part of the Optimist open source project, under the MIT licence.
 """Requests drawn from /openapi.json: the server answers each as documented, never with a server error.
 
-It starts a server with $OPTIMIST. Schemathesis draws the requests.
+It starts servers with $OPTIMIST: one on a directory, and one on PostgreSQL for fewer requests. Schemathesis draws the
+requests. A request with an identity token is sent again with an accepted token.
 """
 
+import contextlib
 import json
 import pathlib
 import sys
 import tempfile
 import time
 import urllib.request
+import uuid
+from collections import Counter
 from urllib.parse import urlsplit
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from claims import Claims  # noqa: E402
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS.parents[1] / "Scripts")]
+from claims import Claims, Skip  # noqa: E402
 from form import form  # noqa: E402
+from identity import KEYS, issuer, public  # noqa: E402
 from program import PATIENCE, Program, run  # noqa: E402
-from writers import enter  # noqa: E402
+from testing import postgres  # noqa: E402
+from writers import PASSWORD, enter  # noqa: E402
 
 claims = Claims()
 EXAMPLES = form(short=10, full=200, soak=2_000)
+# For each operation on PostgreSQL.
+EXAMPLES_SHARED = form(short=3, full=40, soak=400)
+EXCHANGE, LINK = "post /auth/token", "post /auth/identities"
 # Its answer is endless, so there is nothing to compare.
 ENDLESS = "/jmap/eventsource"
 # With a type that can be in spaces, so that invitations are looked up.
@@ -32,15 +42,32 @@ SCHEMA = {"id": "lists", "version": 1, "types": {
 
 
 class Site:
-    def __init__(self, folder):
-        schema = folder.parent / "schema.json"
-        schema.write_text(json.dumps(SCHEMA))
-        self.program = Program("serve", "--port", "0", "--data", folder, "--schema", schema)
+    """A server. `place` are the options that name its data."""
+
+    def __init__(self, folder, provider, *place):
+        (folder / "schema.json").write_text(json.dumps(SCHEMA))
+        (folder / "provider.json").write_text(json.dumps({"keys": [public(name) for name in KEYS]}))
+        self.provider, self.examples, self.tokens = provider, EXAMPLES, 0
+        # The answers to the requests of each operation by status, and the reasons in them.
+        self.seen, self.reasons = Counter(), set()
+        self.program = Program(
+            "serve", "--port", "0", "--schema", folder / "schema.json", *place, "--identity-provider",
+            f"oidc:{provider.address} audience=app keys={folder / 'provider.json'}")
         self.address = self.program.find(r"serves (http://[^ ]+)")
         self.document = json.loads(self.get("/openapi.json"))
         self.enter("sign-up")
-        status, self.key, problem = run("key", "create", "openapi", "--scope", "write", "--data", folder)
+        status, self.key, problem = run("key", "create", "openapi", "--scope", "write", *place)
         assert status == 0, problem
+
+    def signed(self, body):
+        """A drawn body with an accepted identity token and the user's password. None if the body is without a token."""
+        names = [name for name in ("subject_token", "identityToken") if isinstance(body, dict) and name in body]
+        if not names or not isinstance(body.get("nonce"), str | None):
+            return None
+        self.tokens += 1
+        # Hypothesis repeats the random numbers of the issuer.
+        token = self.provider.token(f"user {self.tokens}", nonce=body.get("nonce"), jti=uuid.uuid4().hex)
+        return {**body, names[0]: token} | ({"confirmation": {"password": PASSWORD}} if "confirmation" in body else {})
 
     def enter(self, way):
         self.entered = time.monotonic()
@@ -55,6 +82,11 @@ class Site:
         if time.monotonic() - self.entered > 300:
             self.enter("sign-in")
         return {"Authorization": f"Bearer {self.token}"}
+
+    def note(self, operation, answer):
+        self.seen[operation, answer.status_code] += 1
+        with contextlib.suppress(ValueError, AttributeError):
+            self.reasons.add(json.loads(answer.text).get("reason"))
 
     def get(self, path):
         with urllib.request.urlopen(f"{self.address}{path}", timeout=PATIENCE) as answer:
@@ -92,15 +124,23 @@ def draw(site, sender):
         operations.add(f"{operation.method} {operation.path}")
 
         def send(case):
+            check(case)
+            if (body := site.signed(case.body)) is not None:
+                case.body = body
+                check(case)
+
+        def check(case):
             answer = case.call(base_url=site.address, headers=site.headers(sender), timeout=PATIENCE)
             statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
-            found = problem(site.document, described, answer.status_code, answer.headers.get("content-type", [""])[0], answer.text)
+            site.note(f"{operation.method} {operation.path}", answer)
+            kind = answer.headers.get("content-type", [""])[0]
+            found = problem(site.document, described, answer.status_code, kind, answer.text)
             assert found is None, f"{operation.method} {operation.path}: {found}\n{case.as_curl_command()[:1000]}"
 
         modes = st.one_of(*(
             operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode))
         test = seed(1)(settings(
-            max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.generate, Phase.shrink],
+            max_examples=site.examples, deadline=None, database=None, phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck))(given(case=modes)(send)))
         try:
             test()
@@ -110,9 +150,9 @@ def draw(site, sender):
 
 
 @claims
-def users(site):
+def users(sites):
     """With a token, no request drawn from the document gets a server error or an undocumented status."""
-    wrong, statuses, operations = draw(site, "user")
+    wrong, statuses, operations = draw(sites[0], "user")
     assert {"post /spaces/invitation", "get /account/deletion"} <= operations, operations
     print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
     assert not wrong, "\n\n".join(wrong)
@@ -120,33 +160,65 @@ def users(site):
 
 
 @claims
-def strangers(site):
+def strangers(sites):
     """Without a token, the same holds."""
-    wrong, statuses, _ = draw(site, "stranger")
+    wrong, statuses, _ = draw(sites[0], "stranger")
     print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
     assert not wrong, "\n\n".join(wrong)
     assert statuses.get(401), "hardly anything was tried"
 
 
 @claims
-def programs(site):
+def programs(sites):
     """With a service key, the same holds for the routes of programs."""
-    wrong, statuses, operations = draw(site, "program")
+    wrong, statuses, operations = draw(sites[0], "program")
     print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
     assert not wrong, "\n\n".join(wrong)
     assert statuses.get(200) and len(operations) >= 8, operations
 
 
 @claims
-def alive(site):
-    """The server is up afterwards."""
-    assert site.program.is_running and json.loads(site.get("/healthz")) == {"status": "ok"}
+def shared(sites):
+    """On PostgreSQL the same holds for users, strangers and programs."""
+    if len(sites) < 2:
+        raise Skip("PostgreSQL is not installed")
+    for sender in "user", "stranger", "program":
+        wrong, statuses, _ = draw(sites[1], sender)
+        print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
+        assert not wrong, "\n\n".join(wrong)
+
+
+@claims
+def identities(sites):
+    """Some of these requests signed in with an identity token, and some added an identity to the account."""
+    for site in sites:
+        assert site.seen[EXCHANGE, 200] and site.seen[LINK, 201], site.seen
+        assert {"token_malformed"} <= site.reasons and "identities_off" not in site.reasons, site.reasons
+
+
+@claims
+def alive(sites):
+    """The servers are up afterwards."""
+    for site in sites:
+        assert site.program.is_running and json.loads(site.get("/healthz")) == {"status": "ok"}
+
+
+@contextlib.contextmanager
+def places():
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        provider = stack.enter_context(issuer())
+        sites = [Site(folder, provider, "--data", folder / "server")]
+        stack.callback(sites[0].program.kill)
+        if postgres.programs():
+            cluster = stack.enter_context(postgres.Postgres())
+            (folder / "secret").write_text(run("secret")[1])
+            sites.append(Site(folder, provider, "--database", cluster.url, "--secret", folder / "secret"))
+            stack.callback(sites[1].program.kill)
+            sites[1].examples = EXAMPLES_SHARED
+        yield sites
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        site = Site(pathlib.Path(folder) / "server")
-        try:
-            claims.run(site)
-        finally:
-            site.program.kill()
+    with places() as found:
+        claims.run(found)
