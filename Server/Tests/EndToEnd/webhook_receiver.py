@@ -4,9 +4,12 @@
     webhook_receiver.py PORT FOLDER
 
 It adds a line `ACCOUNT SEQ ROWS` for each transaction to FOLDER/notes. FOLDER/fault has the words that it obeys:
-`slow`, `500`, `410`, `redirect`, or `refuse=ACCOUNT`, which answers 500 to the transactions of one account.
+`slow`, `500`, `410`, `redirect`, `bytes=COUNT`, which lengthens its answers with spaces, or `refuse=ACCOUNT`, which
+answers 500 to the transactions of one account.
 """
 
+import contextlib
+import json
 import sys
 import threading
 import time
@@ -41,7 +44,19 @@ class Receiver(guide["Receiver"]):
         for fault in ("500", "410"):
             if fault in local.faults and status == 200:
                 status = int(fault)
+        for fault in local.faults:
+            if fault.startswith("bytes=") and status == 200:
+                return self.lengthened(json.dumps(content or {}).encode().ljust(int(fault.removeprefix("bytes="))))
         super().answer(status, content)
+
+    def lengthened(self, body):
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        # The server may close the connection before it has everything.
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(body)
 
 
 def take(transaction):
