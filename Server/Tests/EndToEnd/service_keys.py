@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.request
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -23,7 +25,8 @@ from claims import Claims, Skip  # noqa: E402
 from guides import blocks, node, script  # noqa: E402
 from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
 from testing.postgres import Postgres, programs  # noqa: E402
-from writers import ask, enter  # noqa: E402
+import writers  # noqa: E402
+from writers import enter  # noqa: E402
 
 GUIDE = "WriteFromYourBackend.md"
 CORE = "urn:ietf:params:jmap:core"
@@ -31,17 +34,27 @@ SCHEMA = {"id": "lists", "version": 1, "types": {
     "list": {"@space": {"column": "space"}, "title": {"type": "string", "required": True}, "space": {"type": "ref"}},
     "note": {"text": {"type": "string"}}, **json.loads(blocks(GUIDE, "json")[0])}}
 NEWS = str(uuid.uuid4())
+ERRORS = []
 claims = Claims()
+
+
+def ask(*arguments, **more):
+    """As the writers' `ask`. Keeps the errors."""
+    status, answer = writers.ask(*arguments, **more)
+    if status >= 400 or "error" in str(answer):
+        ERRORS.append(json.dumps(answer))
+    return status, answer
 
 
 class Site:
     """Servers with the same data. `place` is the option that names the data."""
 
     def __init__(self, folder, *place, count=1):
-        self.place = place
+        self.place, self.keys = place, []
         schema = Path(folder, "schema.json")
         schema.write_text(json.dumps(SCHEMA))
-        self.servers = [Program("serve", "--port", "0", "--schema", str(schema), *place) for _ in range(count)]
+        options = ["--port", "0", "--admin-port", "0", "--log-level", "trace", "--schema", str(schema), *place]
+        self.servers = [Program("serve", *options) for _ in range(count)]
         self.ports = [urlsplit(server.find(r"serves (http://[^ ]+)")).port for server in self.servers]
         self.port = self.ports[0]
         self.ann = enter(self.port, "sign-up", "ann@example.org", "ann")
@@ -63,6 +76,7 @@ class Site:
     def key(self, name, *options, scope="write"):
         key = self.command("key", "create", name, "--scope", scope, *options)
         assert key.startswith("optk_") and len(key) == 48, key
+        self.keys.append(key)
         return key
 
     def jmap(self, key, method, account, port=None, **arguments):
@@ -312,6 +326,121 @@ def guide(sites):
             between.edit = lambda: change(update={late: {"status": "cancelled"}})
             assert job("node", "paid.ts", "ann@example.org", late, key=key) == f"{late} cancelled\n"
             assert status(late) == "cancelled"
+
+
+@claims
+def answers(sites):
+    """K1 Errors and trace logs never have a key's text, even if a program sends it in the wrong place."""
+    for site in sites:
+        key, ann = site.key("answers", scope="read"), site.ann["account_id"]
+        assert site.jmap(key, "note/set", ann, create={"x": {"text": "no"}})[1]["type"] == "accountReadOnly"
+        assert site.jmap(key, "note/get", key, ids=None)[1]["type"] == "accountNotFound"
+        for head in {"Authorization": f"Basic {key}"}, {"Authorization": f"Bearer {key}x"}, {"X-Key": key}:
+            connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+            connection.request("GET", "/service/accounts", headers=head)
+            answer = connection.getresponse()
+            assert answer.status == 401, (head, answer.status)
+            ERRORS.append(f"{answer.headers}{answer.read()}")
+        for method, path, body in [
+                ("POST", "/auth/sign-in", {"email": key, "password": key, "device": {"id": "d"}}),
+                ("POST", "/service/accounts", {"email": key}), ("GET", f"/service/accounts?email={key}", None)]:
+            assert ask(site.port, method, path, body, key, patience=PATIENCE)[0] < 500, path
+        refresh = {"grant_type": "refresh_token", "refresh_token": key}
+        assert ask(site.port, "POST", "/auth/token", form=refresh)[0] == 400
+        said = "".join(server.said for server in site.servers)
+        assert len(ERRORS) > 10 and len(site.keys) > 5 and " trace " in said
+        for each in site.keys:
+            assert each[5:] not in said, "a log has a key"
+            assert not [error for error in ERRORS if each[5:] in error], "an error has a key"
+
+
+@claims
+def listed(sites):
+    """K1 The operator's port lists each key with its name, rights and last use, and never its text."""
+    for site in sites:
+        key = site.key("listed", "--types", "note", scope="read")
+
+        def shown(server):
+            address = server.find(r"pages are at (http://[^ ]+)/admin")
+            with urllib.request.urlopen(f"{address}/admin/api/keys", timeout=PATIENCE) as answer:
+                text = answer.read().decode()
+            assert key[5:] not in text and "optk_" not in text, text
+            return next(each for each in json.loads(text)["keys"] if each["name"] == "listed")
+
+        for server in site.servers:
+            found = shown(server)
+            assert found["scope"] == "read" and found["types"] == ["note"] and found["isValid"], found
+            assert found["lastUsedAt"] is None, found
+        assert site.jmap(key, "note/get", site.ann["account_id"], ids=None)[0] == 200
+        for server in site.servers:
+            eventually("its use is noted", lambda: shown(server)["lastUsedAt"])
+        site.command("key", "revoke", "listed")
+        assert not any(shown(server)["isValid"] for server in site.servers)
+
+
+class Device(threading.Thread):
+    """A device that listens, and reads the new rows of its account after each event."""
+
+    def __init__(self, site, number):
+        super().__init__(daemon=True)
+        self.site, self.port, self.rows, self.heard = site, site.ports[number % len(site.ports)], set(), 0
+        grant = enter(self.port, "sign-up", f"job{number}@example.org", f"job{number}")
+        self.token, self.account = grant["access_token"], grant["account_id"]
+        self.state = self.call("note/get", ids=[])["state"]
+        self.start()
+
+    def call(self, method, **arguments):
+        status, answer = self.site.jmap(self.token, method, self.account, self.port, **arguments)
+        assert status == 200, answer
+        return answer
+
+    def run(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET", "/jmap/eventsource?types=*&closeafter=no&ping=60", headers={
+            "Authorization": f"Bearer {self.token}"})
+        answer = connection.getresponse()
+        while line := answer.readline():
+            self.heard += 1
+            if line.startswith(b"data:") and self.account in line.decode():
+                self.read()
+
+    def read(self):
+        has_more = True
+        while has_more:
+            changes = self.call("note/changes", sinceState=self.state)
+            self.rows |= {row["text"] for row in self.call("note/get", ids=changes["created"])["list"]}
+            self.state, has_more = changes["newState"], changes["hasMoreChanges"]
+
+
+@claims
+def job(sites):
+    """K4 A program writes 2,000 rows into 50 accounts, and ten devices that listen get all their rows."""
+    for site in sites:
+        key = site.key("job")
+        devices = [Device(site, number) for number in range(10)]
+        eventually("they listen", lambda: all(device.heard for device in devices))
+        accounts = [device.account for device in devices]
+        for number in range(len(accounts), 50):
+            made = ask(site.port, "POST", "/service/accounts", {"email": f"job{number}@example.org"}, key)
+            accounts.append(made[1]["id"])
+
+        def write(part):
+            """Ten rows in each of five accounts."""
+            status, answer = ask(site.ports[part % len(site.ports)], "POST", "/jmap", {"using": [CORE], "methodCalls": [
+                ["note/set", {"accountId": account, "create": {
+                    f"r{row}": {"text": f"{part // 10} {row}"} for row in range(10)}}, account]
+                for account in accounts[part % 10::10]]}, key, patience=PATIENCE)
+            assert status == 200, answer
+            return sum(len(stored["created"]) for _, stored, _ in answer["methodResponses"])
+
+        with ThreadPoolExecutor(4) as pool:
+            assert sum(pool.map(write, range(40))) == 2_000
+        wanted = {f"{part} {row}" for part in range(4) for row in range(10)}
+        eventually(lambda: f"misses: {[len(wanted - device.rows) for device in devices]}",
+                   lambda: all(device.rows == wanted for device in devices))
+        for account in accounts:
+            stored = site.jmap(key, "note/get", account, ids=None)[1]["list"]
+            assert len(stored) == 40 and {row["text"] for row in stored} == wanted, account
 
 
 @contextlib.contextmanager
