@@ -220,6 +220,81 @@ def strangers(sites):
     assert status == 1 and "did not make" in err, err
 
 
+def with_views(sites):
+    """The site on PostgreSQL, with new views."""
+    if not sites[-1].cluster:
+        raise Skip("PostgreSQL is not installed")
+    # Another claim leaves this view, which depends on others.
+    sites[-1].sql("DROP VIEW IF EXISTS mine")
+    sites[-1].make_views()
+    return sites[-1]
+
+
+@claims
+def barrier(sites):
+    """J5 a cheap function of a reader sees only the view's rows, not deleted rows or other types."""
+    site = with_views(sites)
+    email, account = site.person("barrier")
+    shown, deleted, other = (str(uuid.uuid4()) for _ in range(3))
+    site.imports(site.file("shown.jsonl", [
+        {"account": email, "id": shown, "name": "a shown row"},
+        {"account": email, "id": deleted, "name": "a deleted row"}]), "item")
+    site.jmap("item/set", account, destroy=[deleted])
+    # A row of another type, and values that remain in the table for any other reason.
+    site.sql("INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content) VALUES "
+             f"('{account}', 'secret', '{other}', 1, 900, 0, 900, '{{\"name\": \"a hidden value\"}}')")
+    site.sql(f"UPDATE optimist_rows SET content = '{{\"name\": \"a hidden value\"}}' WHERE id = '{deleted}'")
+
+    def leaked():
+        """The names, ids and accounts of items that a function of the reader sees."""
+        return site.sql(
+            "CREATE FUNCTION pg_temp.leak(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS "
+            "$$ BEGIN RAISE NOTICE 'seen %', $1; RETURN true; END $$; "
+            + "; ".join(f"SELECT count(*) FROM optimist_views.item WHERE pg_temp.leak({column}) {more}"
+                        for column in ("name", "id", "account_id") for more in ("", "AND NOT done", "ORDER BY 1")),
+            role="reader")
+
+    seen = leaked()
+    assert "a shown row" in seen and shown in seen and account in seen, seen
+    for text in ("a hidden value", "a deleted row", deleted, other):
+        assert text not in seen, text
+    # The function would see them in a view without the barrier.
+    site.sql("ALTER VIEW optimist_views.item SET (security_barrier = false)")
+    assert deleted in leaked(), "the function is never called before the view's own conditions"
+    site.make_views()
+    assert deleted not in leaked()
+
+
+@claims
+def planned(sites):
+    """J5 a condition on the account reads a view by the primary key, and never the rows of all accounts."""
+    site = with_views(sites)
+    site.sql("INSERT INTO optimist_rows (account_id, type, id, generation, seq, ordinal, born_seq, content) "
+             "SELECT 'planned' || account, 'item', 'r' || row, 1, row, 0, row, '{\"name\": \"x\"}' "
+             "FROM generate_series(1, 200) account, generate_series(1, 100) row; ANALYZE optimist_rows")
+
+    def scans(condition):
+        """The scans of the table in the plan, each with its index condition or None."""
+        query = f"SELECT name FROM optimist_views.item WHERE {condition}"
+        nodes, found = [json.loads(site.sql(f"EXPLAIN (FORMAT JSON) {query}", role="reader"))[0]["Plan"]], []
+        while nodes:
+            node = nodes.pop()
+            nodes += node.get("Plans", [])
+            if node["Node Type"] in ("Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Index Scan"):
+                found.append((node["Node Type"], node.get("Index Cond")))
+        return found
+
+    account = "account_id = 'planned7'"
+    for condition in [account, "account_id IN ('planned7', 'planned8')", f"{account} AND id = 'r7'",
+                      f"{account} AND name = 'x'", f"{account} AND changed_at > now()"]:
+        found = scans(condition)
+        assert found and all(index and "account_id = " in index for _, index in found), (condition, found)
+    # The rows of the type, whose accounts are not in the condition.
+    assert not any("account_id" in (index or "") for _, index in scans("name = 'x'")), scans("name = 'x'")
+    assert site.sql(f"SELECT count(*) FROM optimist_views.item WHERE {account}", role="reader").strip() == "100"
+    site.sql("DELETE FROM optimist_rows WHERE account_id LIKE 'planned%'")
+
+
 @claims
 def interrupted(sites):
     """J3 an import that is killed ten times, and then ends, has stored each row once."""
