@@ -13,7 +13,6 @@ import json
 import random
 import re
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -21,7 +20,6 @@ import time
 import uuid
 from collections import defaultdict
 from pathlib import Path
-from urllib.parse import urlsplit
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[3] / "Scripts")]
 from claims import Claims  # noqa: E402

@@ -212,7 +212,7 @@ struct InvitationTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func `P7 a valid ticket in a member row that is refused tells nothing of the space`(kind: Kind) async throws {
+    func `P7 a valid ticket in a refused member row gets the answers of a missing space`(kind: Kind) async throws {
         let server = try await server(kind)
         _ = try await server.set("List", ServedSpace.lists(1), as: "ann")
         let other = RowKey.id(0xDEF)

@@ -222,7 +222,8 @@ struct RowApplication: RowWork {
     /// not use.
     private func destination(of row: ReceivedRow, from entry: RowEntry) throws -> MoveDestination? {
         guard case .deleted(let tombstone) = row.content, let told = tombstone.movedTo,
-            entry.remote.scope == row.scope, let destination = try MoveDestination(told, at: row.content.version.seq, in: door.db),
+            entry.remote.scope == row.scope,
+            let destination = try MoveDestination(told, at: row.content.version.seq, in: door.db),
             entry.generation != 0, entry.goesOn(to: destination)
         else { return nil }
         return destination

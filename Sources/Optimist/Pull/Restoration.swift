@@ -28,8 +28,10 @@ struct Restoration {
         guard let table = door.tables[layout.number] else { return false }
         let (db, scope) = (door.db, scope.number)
         try db.execute(
-            sql: "UPDATE optimist_remote SET formerSeq = NULL WHERE tbl = ? AND former = ? AND min(formerSeq, ?) > ?",
-            arguments: [layout.number, scope, known, common])
+            sql: """
+                UPDATE optimist_remote SET departure = json_array(?2, NULL) WHERE tbl = ?1
+                AND json_extract(departure, '$[0]') = ?2 AND min(json_extract(departure, '$[1]'), ?3) > ?4
+                """, arguments: [layout.number, scope, known, common])
         var isLacking = false
         let ids = try DatabaseValue.fetchAll(
             db, sql: "SELECT id FROM optimist_remote WHERE tbl = ? AND scope = ? AND seq > ?",

@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-import OptimistWire
+@_spi(Internals) import OptimistWire
 
 /// The server's word on one row: its life, and when each column was written. An entry of `optimist_remote`.
 ///
@@ -27,6 +27,17 @@ struct RemoteRow: Equatable, Sendable {
         /// The last transaction there that this device knows to have had the departure. `Int64.max` if unknown, nil if a
         /// restored server has lost the departure.
         var seq: Int64?
+
+        init(from scope: Int64, seq: Int64?) { (from, self.seq) = (scope, seq) }
+
+        /// Reads the form in `optimist_remote`, `[scope, transaction]`.
+        init?(stored: String) {
+            guard let parts = (try? JSON(parsing: stored.utf8))?.array, parts.count == 2, let scope = parts[0].int
+            else { return nil }
+            self.init(from: scope, seq: parts[1].int)
+        }
+
+        var stored: String { JSON.array([.int(from), seq.map(JSON.int) ?? .null]).description }
     }
 
     /// Stands in for a missing clock.

@@ -53,8 +53,7 @@ extension EngineSchema {
             known INTEGER NOT NULL,             -- mask of the columns with a value on the server
             settled INTEGER NOT NULL,           -- the last push that the server answered for this row
             scope INTEGER NOT NULL DEFAULT 0,   -- the scope where the server has the row
-            former INTEGER,                     -- the scope that the row left in its last move
-            formerSeq INTEGER,                  -- the transaction in which it left, NULL: lost by a restored server
+            departure TEXT,                     -- the row's last move: [scope, transaction]
             PRIMARY KEY(tbl, id)
         ) WITHOUT ROWID;
         CREATE INDEX optimist_remote_deleted ON optimist_remote(scope, seq) WHERE generation & 1 = 0;

@@ -340,7 +340,9 @@ private struct SpacePurge {
     ///
     /// - Returns: Whether there is a rejection.
     private mutating func bringBack(_ entry: RowEntry, _ refusal: RemotePush.Refusal) throws -> Bool {
-        guard let table = door.tables[entry.ref.table], let values = try table.values(entry.ref.id) else { return false }
+        guard let table = door.tables[entry.ref.table], let values = try table.values(entry.ref.id) else {
+            return false
+        }
         let columns = try table.layout.columns.filter { column in
             guard entry.dirty & column.mask != 0 else { return false }
             if .own(column.name) == table.layout.rules.space { return try namesSpace(entry.ref) }

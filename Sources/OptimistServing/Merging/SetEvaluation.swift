@@ -186,10 +186,11 @@ extension SetEvaluation {
 
     /// Why a row is refused before it is merged.
     ///
-    /// - Parameter closed: The place of a space to treat as one that does not exist.
+    /// - Parameter closed: The place of a space to treat as missing.
     func objection(to operation: RowOperation, closing closed: Int? = nil) throws -> SetError? {
         if context.schema.types[operation.key.type] == nil { return .unknownType }
-        return try operation.objection ?? context.validate(operation) ?? objectionOfSpace(to: operation, closing: closed)
+        return try operation.objection ?? context.validate(operation)
+            ?? objectionOfSpace(to: operation, closing: closed)
     }
 
     mutating func refuse(_ unit: Int, _ error: SetError) {
@@ -385,18 +386,4 @@ extension Schema {
             }
         }
     }
-}
-
-extension SetError {
-    fileprivate static var unknownType: SetError {
-        SetError("invalidArguments", "The schema does not have this type.")
-    }
-
-    private static let groupFailed = "groupFailed"
-
-    fileprivate static func groupFailed(_ culprits: [String]) -> SetError {
-        SetError(groupFailed, "Another row of the group failed.", blockedBy: culprits)
-    }
-
-    var isOfGroup: Bool { type == Self.groupFailed }
 }

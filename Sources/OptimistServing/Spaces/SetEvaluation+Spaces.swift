@@ -8,7 +8,7 @@ extension SetEvaluation {
 
     /// Why the reader may not write a row. Nil: the reader may.
     ///
-    /// - Parameter closed: The place of a space to treat as one that does not exist.
+    /// - Parameter closed: The place of a space to treat as missing.
     func objectionOfSpace(to operation: RowOperation, closing closed: Int? = nil) throws -> SetError? {
         let rules = rules
         guard rules.areNeeded else { return nil }
@@ -99,8 +99,8 @@ extension SetEvaluation {
 
     // MARK: - Joining
 
-    /// The groups of a push that joins a space. The engine's rows, such as the member row, are a group of their own: a
-    /// refusal of the app's rows tells something of the space, so it must not keep the person from joining (P7).
+    /// The groups of a push that joins a space. The engine's rows, such as the member row, are a separate group. A refusal
+    /// of the app's rows shows which rows the space has, so it must not keep the person from joining (P7).
     static func groups(_ groups: [[RowKey]], over books: [Book], _ types: SpaceTypes) -> [[RowKey]] {
         guard books.contains(where: \.snapshot.access.isJoining) else { return groups }
         return groups.flatMap { group in

@@ -197,7 +197,8 @@ extension SharingTests {
         // The server starts again, and has lost nothing.
         server.store.begin(epoch: "n")
         try await sync(ann)
-        let clocks = ColumnClocks(common: WriteClock(stamp: known.stamp.successor, device: "evil"), exceptions: ["name": known])
+        let clocks = ColumnClocks(
+            common: WriteClock(stamp: known.stamp.successor, device: "evil"), exceptions: ["name": known])
         try await server.create(
             "list", list.id,
             ["name": "owned", "space": .string(work.wire), "@gen": 1, "@hlc": clocks.json], in: work, as: "bob")

@@ -135,7 +135,7 @@ extension Accounts {
         return ["spaces": .array(found)]
     }
 
-    /// Deletes the spaces whose last members have left. Nobody can join them any more.
+    /// Deletes the spaces whose last members have left. Such a space cannot be joined.
     func deleteEndedSpaces() async throws {
         for account in try await store.endedSpaces() { try await delete(space: account) }
     }

@@ -83,7 +83,9 @@ extension Routes {
     private func accounts(_ named: Set<String>, after email: String?, limit: Int) async throws -> [StoredAccount] {
         var found: [StoredAccount] = []
         for id in named {
-            if let account = try await accounts.store.account(id: id), account.email > email ?? "" { found.append(account) }
+            if let account = try await accounts.store.account(id: id), account.email > email ?? "" {
+                found.append(account)
+            }
         }
         return Array(found.sorted { $0.email < $1.email }.prefix(limit))
     }

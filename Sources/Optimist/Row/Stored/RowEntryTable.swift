@@ -35,7 +35,7 @@ struct RowEntryTable {
     }
 
     static let remoteColumns = [
-        "generation", "seq", "clock", "node", "clocks", "known", "settled", "scope", "former", "formerSeq",
+        "generation", "seq", "clock", "node", "clocks", "known", "settled", "scope", "departure",
     ]
     private static let editColumns = [
         "generation", "grp", "place", "stamp", "stamps", "dirty", "sent", "base", "due", "blocked", "retries",
@@ -169,7 +169,7 @@ struct RowEntryTable {
         return RemoteRow(
             generation: Int(generation), seq: row.int(15), clocks: clocks,
             presence: RemoteRow.Presence(stored: row.int(19)), lastAnsweredPush: row.int(20), scope: row.int(21),
-            departure: row.optionalInt(22).map { RemoteRow.Departure(from: $0, seq: row.optionalInt(23)) })
+            departure: row.text(22).flatMap(RemoteRow.Departure.init(stored:)))
     }
 
     private mutating func encode(_ remote: RemoteRow) throws -> [DatabaseValue] {
@@ -180,7 +180,7 @@ struct RowEntryTable {
             try common.map { try nodes.number(of: $0.device) }?.databaseValue ?? Int64(0).databaseValue,
             Self.text(remote.clocks.exceptions) { .string($0.description) }, remote.presence.stored.databaseValue,
             remote.lastAnsweredPush.databaseValue, remote.scope.databaseValue,
-            remote.departure?.from.databaseValue ?? .null, remote.departure?.seq?.databaseValue ?? .null,
+            remote.departure?.stored.databaseValue ?? .null,
         ]
     }
 
