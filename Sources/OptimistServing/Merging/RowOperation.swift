@@ -84,6 +84,4 @@ enum RowStep: Sendable {
     case refused(SetError)
 
     var isRefusal: Bool { if case .refused = self { true } else { false } }
-    /// Whether the row is refused for its own sake, not because of another row of its group.
-    var isAtFault: Bool { if case .refused(let error) = self { !error.isOfGroup } else { false } }
 }

@@ -18,7 +18,7 @@ extension SetEvaluation {
 
     /// Whether the column that decides a row's account names this one.
     private func isAtHome(_ row: RowEvaluation, in place: Int) -> Bool {
-        rules.isAtHome(row.row, row.type, in: books[place].account, books[place].snapshot.access)
+        rules.isAtHome(row.row, row.type, in: books[place].account, books[place].access)
     }
 
     /// The end of a moved row in its source, for its answer. Nil: the operation moved no row.

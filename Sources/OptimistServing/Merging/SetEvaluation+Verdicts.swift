@@ -70,7 +70,7 @@ extension SetEvaluation {
 
     /// The server's row, for a device that has to restore it. Nil if the row is not alive.
     private func current(_ row: Row) throws -> RowPatch? {
-        guard context.schema.types[row.key.type] != nil, books[row.book].snapshot.access.mayRead,
+        guard context.schema.types[row.key.type] != nil, books[row.book].access.mayRead,
             let stored = try books[row.book].reader.row(row.key), stored.row.isAlive
         else { return nil }
         return stored.patch(for: context.origins)

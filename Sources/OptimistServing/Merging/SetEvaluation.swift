@@ -9,11 +9,13 @@
 /// it spans. Units share no row, so each is first evaluated alone, and ``Consequences`` then checks them together,
 /// account by account. Units at fault are dropped, and the rest is checked again until no unit is at fault.
 struct SetEvaluation {
-    private(set) var verdicts: [RowVerdict] = []
+    var verdicts: [RowVerdict] = []
     /// The changed rows of each account, beginning with the rows that the push names, in the order of the push.
     private(set) var changes: [[RowChange]] = []
     /// The ends of the moved rows in the accounts that they left, by operation.
     private(set) var departures: [Int: Tombstone] = [:]
+    /// The places of the spaces that the sender joins.
+    private(set) var joined: Set<Int> = []
     var clock: ServerClock
 
     let operations: [RowOperation]
@@ -26,12 +28,15 @@ struct SetEvaluation {
     struct Book {
         let snapshot: any AccountSnapshot
         let reader: RowReader
+        /// The reader's right to the account.
+        var access: Access
         var evaluations: [RowKey: RowEvaluation] = [:]
         /// If the push names later lives of a row than the first: the latest of these lives.
         fileprivate var lives: [RowKey: Int] = [:]
 
         init(_ snapshot: any AccountSnapshot, in context: Context) {
             self.snapshot = snapshot
+            access = snapshot.access
             reader = RowReader(snapshot, schema: context.schema, meter: context.meter)
         }
 
@@ -81,8 +86,7 @@ struct SetEvaluation {
         self.context = context
         self.clock = clock
         self.books = books
-        units = Units(
-            operations, Self.groups(groups, over: books, context.spaceTypes), unreadTypes: context.unreadTypes)
+        units = Units(operations, groups, unreadTypes: context.unreadTypes)
         context.meter?.canBeHalved = units.all.count > 1
         noteLives()
         for (place, book) in books.enumerated() {
@@ -93,7 +97,7 @@ struct SetEvaluation {
         try askApp()
         try failBlocked()
         let rows = try settle()
-        try closeUnentered(rows)
+        joined = Set(try books.indices.filter { try isJoined($0, rows[$0]) })
         verdicts = try operations.indices.map { try verdict(of: $0, rows) }
         for index in operations.indices { departures[index] = try departure(of: index, rows) }
         putOffTheLargest()
@@ -141,8 +145,11 @@ extension SetEvaluation {
     }
 
     private mutating func step(_ operation: RowOperation) throws -> RowStep {
-        guard let type = context.schema.types[operation.key.type] else { return .refused(.unknownType) }
-        if let objection = try objection(to: operation) { return .refused(objection) }
+        guard let type = context.schema.types[operation.key.type] else {
+            return .refused(SetError("invalidArguments", "The schema does not have this type."))
+        }
+        let objection = try operation.objection ?? context.validate(operation) ?? objectionOfSpace(to: operation)
+        if let objection { return .refused(objection) }
         if let source = operation.source { return try move(operation, type, from: source) }
         var row = try evaluation(of: operation, type, in: operation.book)
         let action = settled(operation).action
@@ -173,24 +180,11 @@ extension SetEvaluation {
             let error = errors[row(of: index)] ?? sourceRow(of: index).flatMap { errors[$0] }
             if let error { steps[index] = .refused(error) }
         }
-        nameCulprits(of: unit, others)
-    }
-
-    /// Gives the unit's other rows an error that names the rows at fault.
-    mutating func nameCulprits(of unit: Int, _ others: [RowKey] = []) {
-        let indices = units.all[unit].operations
-        let culprits = indices.filter { steps[$0].isAtFault }.map { operations[$0].key }
+        let culprits = indices.filter { steps[$0].isRefusal }.map { operations[$0].key }
         let names = Array(Set((culprits + others).map(\.description)).sorted().prefix(Self.maxCulprits))
-        for index in indices where !steps[index].isAtFault { steps[index] = .refused(.groupFailed(names)) }
-    }
-
-    /// Why a row is refused before it is merged.
-    ///
-    /// - Parameter closed: The place of a space to treat as missing.
-    func objection(to operation: RowOperation, closing closed: Int? = nil) throws -> SetError? {
-        if context.schema.types[operation.key.type] == nil { return .unknownType }
-        return try operation.objection ?? context.validate(operation)
-            ?? objectionOfSpace(to: operation, closing: closed)
+        for index in indices where !steps[index].isRefusal {
+            steps[index] = .refused(SetError("groupFailed", "Another row of the group failed.", blockedBy: names))
+        }
     }
 
     mutating func refuse(_ unit: Int, _ error: SetError) {

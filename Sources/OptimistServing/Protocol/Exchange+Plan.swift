@@ -61,7 +61,7 @@ extension Exchange {
             schema: schema, spaceTypes: settings.spaceTypes, spaceLimits: settings.spaceLimits, spaces: spaces,
             person: reader.person, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
             rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
-        let evaluation = try SetEvaluation(
+        let evaluation = try SetEvaluation.joining(
             operations, groups: groups, in: context,
             over: plan.accounts.compactMap { books[$0].map { SetEvaluation.Book($0.snapshot, in: context) } },
             clock: clock)

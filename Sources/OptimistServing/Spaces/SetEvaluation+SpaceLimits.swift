@@ -7,7 +7,7 @@ extension SetEvaluation {
     func faultsOfLimits(in place: Int, _ rows: WorkingRows) throws -> [Int: [Row: SetError]] {
         let (types, limits) = (context.spaceTypes, context.spaceLimits)
         guard context.schema.types[types.member] != nil else { return [:] }
-        switch books[place].snapshot.access {
+        switch books[place].access {
         case .operator, .uninvited, .visitor: return [:]
         case .own: return try faults(of: types.space, beyond: limits.spaces, in: place, rows)
         case .service where SpaceAccount.space(of: books[place].account) == nil:
@@ -32,13 +32,13 @@ extension SetEvaluation {
         if roles.count > limits.members, try roles.count > book.snapshot.members().count {
             return faults(.spaceLimit("A space may have at most \(limits.members) members."), of: members)
         }
-        guard book.snapshot.access.isEntering, let count = context.spaces else { return [:] }
-        let entered = books.count { $0.snapshot.access.isEntering }
+        guard book.access.isEntering, let count = context.spaces else { return [:] }
+        let entered = books.count { $0.access.isEntering }
         if count.all + entered > limits.spaces {
             return faults(.spaceLimit("A person may be in at most \(limits.spaces) spaces."), of: members)
         }
-        let founded = books.count { $0.snapshot.access == .founding }
-        if book.snapshot.access == .founding, count.owned + founded > limits.ownedSpaces {
+        let founded = books.count { $0.access == .founding }
+        if book.access == .founding, count.owned + founded > limits.ownedSpaces {
             return faults(.spaceLimit("A person may own at most \(limits.ownedSpaces) spaces."), of: members)
         }
         return [:]

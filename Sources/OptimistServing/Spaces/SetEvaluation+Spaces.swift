@@ -7,26 +7,16 @@ extension SetEvaluation {
     var rules: SpaceRules { SpaceRules(schema: context.schema, types: context.spaceTypes) }
 
     /// Why the reader may not write a row. Nil: the reader may.
-    ///
-    /// - Parameter closed: The place of a space to treat as missing.
-    func objectionOfSpace(to operation: RowOperation, closing closed: Int? = nil) throws -> SetError? {
+    func objectionOfSpace(to operation: RowOperation) throws -> SetError? {
         let rules = rules
         guard rules.areNeeded else { return nil }
-        func access(_ place: Int) -> Access { place == closed ? .uninvited : books[place].snapshot.access }
-        if let source = operation.source {
-            func write(_ place: Int) -> SpaceRules.Write {
-                SpaceRules.Write(
-                    operation: operation, account: books[place].account, access: access(place),
-                    person: context.person, now: clock.date)
-            }
-            return rules.objection(toMoveFrom: write(source), to: write(operation.book))
-        }
         let book = books[operation.book]
+        if let source = operation.source { return objectionToMove(operation, from: books[source], to: book) }
         let isMember = operation.key.type == context.spaceTypes.member
         let stored = isMember ? try book.reader.row(operation.key) : nil
         return rules.objection(
             to: SpaceRules.Write(
-                operation: operation, account: book.account, access: access(operation.book),
+                operation: operation, account: book.account, access: book.access,
                 owner: stored?.memory.person,
                 // Writes to a merged row are applied to the other row.
                 generation: stored?.memory.mergedInto == nil ? stored?.row.generation ?? 0 : 0, person: context.person,
@@ -38,9 +28,18 @@ extension SetEvaluation {
         operations.filter { $0.book == place && $0.key.type == context.spaceTypes.member }
     }
 
+    private func objectionToMove(_ operation: RowOperation, from source: Book, to destination: Book) -> SetError? {
+        func write(_ book: Book) -> SpaceRules.Write {
+            SpaceRules.Write(
+                operation: operation, account: book.account, access: book.access, person: context.person,
+                now: clock.date)
+        }
+        return rules.objection(toMoveFrom: write(source), to: write(destination))
+    }
+
     /// The operation in the form that is merged.
     func settled(_ operation: RowOperation) -> RowOperation {
-        rules.withoutOwnRole(operation, of: books[operation.book].snapshot.access)
+        rules.withoutOwnRole(operation, of: books[operation.book].access)
     }
 
     /// Notes the person whose member row it is, or who invites. The person comes from the request's token, never from
@@ -59,7 +58,7 @@ extension SetEvaluation {
         let values = rules.decided(
             row.row, of: row.key.type, stored: row.stored?.row,
             isOwn: context.person != nil && row.memory.person == context.person,
-            books[operation.book].snapshot.access, at: clock.date)
+            books[operation.book].access, at: clock.date)
         guard !values.isEmpty, let changed = row.amend(values, &clock) else { return }
         step = .merged(life: life, lost: lost.union(changed))
     }
@@ -71,7 +70,7 @@ extension SetEvaluation {
     func mergeOwnMembers(in place: Int, _ consequences: inout Consequences) throws {
         guard rules.areNeeded, let person = context.person else { return }
         let type = context.spaceTypes.member
-        let membership = books[place].snapshot.access.membership
+        let membership = books[place].access.membership
         var first = membership.map { RowKey(type, $0.memberID) }
         for key in consequences.rows.order where key.type == type && key != first {
             guard let working = consequences.rows.rows[key], working.row.isAlive, working.memory.person == person
@@ -88,7 +87,7 @@ extension SetEvaluation {
 
     /// Counts one use of the invitation with which the person joins.
     func countUse(in place: Int, _ consequences: inout Consequences) throws {
-        guard case .joining(let invitation) = books[place].snapshot.access, let person = context.person else { return }
+        guard case .joining(let invitation) = books[place].access, let person = context.person else { return }
         let own = consequences.rows.order.first { key in
             guard key.type == context.spaceTypes.member, let working = consequences.rows.rows[key] else { return false }
             return working.row.isAlive && working.memory.person == person
@@ -97,44 +96,13 @@ extension SetEvaluation {
         try consequences.put(.int(invitation.used + 1), invitation.key, SpaceTypes.used, cause)
     }
 
-    // MARK: - Joining
-
-    /// The groups of a push that joins a space. The engine's rows, such as the member row, are a separate group. A refusal
-    /// of the app's rows shows which rows the space has, so it must not keep the person from joining (P7).
-    static func groups(_ groups: [[RowKey]], over books: [Book], _ types: SpaceTypes) -> [[RowKey]] {
-        guard books.contains(where: \.snapshot.access.isJoining) else { return groups }
-        return groups.flatMap { group in
-            [group.filter { types.all.contains($0.type) }, group.filter { !types.all.contains($0.type) }]
-        }.filter { !$0.isEmpty }
-    }
-
-    /// If the sender has a ticket of a space but does not become a member, the app's rows get the answers of a space that
-    /// does not exist (P7).
-    mutating func closeUnentered(_ rows: [WorkingRows]) throws {
-        for place in books.indices where books[place].snapshot.access.isJoining {
-            if let person = context.person, try rolesAfter(place, rows[place])?[person] != nil { continue }
-            let closed = operations.indices.filter { index in
-                let operation = operations[index]
-                return operation.key.type != context.spaceTypes.member
-                    && (operation.book == place || operation.source == place)
-            }
-            for index in closed {
-                let error = try objection(to: operations[index], closing: place)
-                steps[index] = .refused(error ?? .notEntered(members(in: place).map(\.key)))
-            }
-            for unit in Set(closed.compactMap { units.number(of: operations[$0].key) }) {
-                nameCulprits(of: unit)
-            }
-        }
-    }
-
     // MARK: - After the whole push
 
     /// The roles of an account's members after the push, by person. Nil: the push changes no member row.
     func rolesAfter(_ place: Int, _ rows: WorkingRows) throws -> [String: Role]? {
         guard rules.areNeeded else { return nil }
         let changed = rows.order.filter { $0.type == context.spaceTypes.member }
-        guard !changed.isEmpty || books[place].snapshot.access.isEntering else { return nil }
+        guard !changed.isEmpty || books[place].access.isEntering else { return nil }
         let former = try books[place].snapshot.members()
         var roles = Dictionary(former.map { ($0.person, $0.role) }, uniquingKeysWith: { $1 })
         let ids = Set(former.map(\.memberID))
@@ -153,7 +121,7 @@ extension SetEvaluation {
         guard let roles = try rolesAfter(place, rows) else { return [:] }
         let members = members(in: place)
         let hasEntered = context.person.map { roles[$0] != nil } ?? !roles.isEmpty
-        if books[place].snapshot.access.isEntering, !hasEntered {
+        if books[place].access.isEntering, !hasEntered {
             return faults(
                 .notEntered(members.map(\.key)), of: operations.filter { $0.book == place || $0.source == place })
         }

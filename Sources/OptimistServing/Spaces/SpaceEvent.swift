@@ -134,7 +134,7 @@ extension SetEvaluation {
         let book = books[place]
         guard rules.areNeeded, SpaceAccount.space(of: book.account) != nil else { return [] }
         var events = SpaceEvents(
-            types: context.spaceTypes, person: context.person, device: context.device, access: book.snapshot.access,
+            types: context.spaceTypes, person: context.person, device: context.device, access: book.access,
             milliseconds: clock.milliseconds)
         for change in changes[place] { events.add(change, former: try book.reader.row(change.key)?.row) }
         for (other, count) in moves(where: { $0.book == place ? $0.source : nil }) {
