@@ -28,6 +28,13 @@ struct DeliverySchedule {
         case interrupted(Failure)
         /// The receiver does not want any more calls.
         case gone
+
+        fileprivate var isFailure: Bool {
+            switch self {
+            case .done, .more: false
+            case .failed, .interrupted, .gone: true
+            }
+        }
     }
 
     enum Event {
@@ -161,7 +168,8 @@ struct DeliverySchedule {
         }
         let failures = (lastSuccess + 1)..<ended
         if failures.count >= Self.failuresWhenDown { wake { $0.isWaiting && failures.contains($0.failingSince) } }
-        lastSuccess = ended
+        // An interrupted account succeeded, and then began to fail.
+        lastSuccess = outcome.isFailure ? ended - 1 : ended
     }
 
     private mutating func wait(afterFailures failures: Int) -> Duration {

@@ -94,7 +94,8 @@ struct DeliveryScheduleTests {
     @Test func `D3 when a receiver that was down answers, all accounts are tried at once`() {
         var (schedule, actions) = Self.begun(["a", "b", "c", "d"])
         #expect(Set(actions) == [.deliver("a"), .deliver("b"), .deliver("c"), .deliver("d")])
-        for account in ["a", "b", "c"] {
+        #expect(schedule.handle(.ended("a", .interrupted(.unreachable)), at: .zero).isEmpty)
+        for account in ["b", "c"] {
             #expect(schedule.handle(.ended(account, .failed(.unreachable)), at: .zero).isEmpty)
         }
         #expect(schedule.figures(at: .seconds(1)) == (4, 3, .seconds(1)))
