@@ -33,10 +33,12 @@ struct IdentityProviderOption: Hashable, Sendable {
         do { return try parsed.get() } catch { throw ValidationError(error.message) }
     }
 
+    /// A preset or a setting, with its address as logs may show it.
     private static func shown(_ word: String) -> String {
-        let sides = word.split(separator: "=", maxSplits: 1).map(String.init)
-        guard sides.count == 2, let url = URL(string: sides[1]), url.query() != nil else { return word }
-        return "\(sides[0])=\(url.shownAddress)"
+        guard let start = word.range(of: "http"), let url = URL(string: String(word[start.lowerBound...])),
+            url.host() != nil
+        else { return word }
+        return word[..<start.lowerBound] + url.shownAddress
     }
 
     private static func provider(_ words: [String]) throws(Problem) -> IdentityProvider {
@@ -94,11 +96,10 @@ extension IdentityProvider {
         if let place = settings["keys"]?.last {
             let url = URL(string: place).flatMap { $0.scheme == nil ? nil : $0 }
             keys = url.map { .url($0) } ?? .file(URL(filePath: place))
+            if url == nil { try Self.check(file: place, of: "keys") }
         }
         if let file = settings["secret"]?.last {
-            guard FileManager.default.isReadableFile(atPath: file) else {
-                throw .init("secret must be the path of a file, and this file cannot be read.")
-            }
+            try Self.check(file: file, of: "secret")
             (keys, algorithms) = (.secret(file: URL(filePath: file)), [.hs256])
         }
         if let names = settings["algorithm"] {
@@ -119,5 +120,11 @@ extension IdentityProvider {
             nonce = rule
         }
         joinsByEmail = settings["join-by-email"] != nil
+    }
+
+    /// Errors do not show the path, which may be a secret by mistake.
+    private static func check(file: String, of setting: String) throws(IdentityProviderOption.Problem) {
+        if FileManager.default.isReadableFile(atPath: file) { return }
+        throw .init("\(setting) must be the path of a file, and this file cannot be read.")
     }
 }

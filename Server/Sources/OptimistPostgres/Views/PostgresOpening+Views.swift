@@ -154,10 +154,10 @@ extension ReportColumns.Column {
     }
 
     private static let form =
-        #"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?Z$"#
+        "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)([.][0-9]{1,9})?Z$"
 }
 
-private enum ViewStatement: String, PostgresStatement, CaseIterable {
+enum ViewStatement: String, PostgresStatement, CaseIterable {
     case outdated, comment, views
 
     var sql: String {
