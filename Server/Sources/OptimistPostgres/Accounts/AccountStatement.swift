@@ -6,7 +6,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
     case byID, lock, lockSpace, add, setPassword, delete
     case session, save, sessions, sessionCount, endReplaced, endOthers, deleteSessions, forgetSessions
     case addReset, holdsReset, spendReset, clearResets, forgetResets
-    case rowCount, eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs, forgetMembers, forgetAudit
+    case rowCount, memberCount, eraseIndex, eraseRows, erasePushes, eraseDays, eraseEpochs, forgetMembers, forgetAudit
     case exported, allSessions, allMembers, events, allEvents, eventsOfPerson
 
     var sql: String {
@@ -33,6 +33,7 @@ enum AccountStatement: String, PostgresStatement, CaseIterable {
             WHERE account_id = $1 ORDER BY person_id
             """
         case .rowCount: "SELECT count(*) FROM optimist_rows WHERE account_id = $1"
+        case .memberCount: "SELECT count(*) FROM optimist_members WHERE account_id = $1 AND ended_seq IS NULL"
         case .eraseIndex: Self.erase("optimist_index", "type, name, key, id")
         case .eraseRows: Self.erase("optimist_rows", "type, id")
         case .erasePushes: Self.erase("optimist_pushes", "person_id, device")

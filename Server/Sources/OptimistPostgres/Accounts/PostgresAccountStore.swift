@@ -221,6 +221,16 @@ struct PostgresAccountStore: AccountStore {
         try await pool.run { try $0.query(SpanningStatement.endedSpaces, []).texts }
     }
 
+    func delete(ended space: String, at time: Double) async throws -> Bool {
+        try await transaction(of: space) { connection in
+            guard try connection.query(AccountStatement.lockSpace, [.text(space)]).count == 1,
+                try connection.query(AccountStatement.memberCount, [.text(space)]).int(0, 0) == 0
+            else { return false }
+            _ = try Self.delete(space, address: Self.spaceAddress(of: space), at: time, connection)
+            return true
+        }
+    }
+
     func delete(space: String, at time: Double) async throws {
         try await transaction(of: space) { connection in
             guard try connection.query(AccountStatement.lockSpace, [.text(space)]).count == 1 else { return }

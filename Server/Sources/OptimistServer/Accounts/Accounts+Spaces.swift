@@ -137,11 +137,17 @@ extension Accounts {
 
     /// Deletes the spaces whose last members have left. Such a space cannot be joined.
     func deleteEndedSpaces() async throws {
-        for account in try await store.endedSpaces() { try await delete(space: account) }
+        for account in try await store.endedSpaces() where try await store.delete(ended: account, at: time) {
+            try await erase(space: account)
+        }
     }
 
     private func delete(space account: String) async throws {
         try await store.delete(space: account, at: time)
+        try await erase(space: account)
+    }
+
+    private func erase(space account: String) async throws {
         try await store.erase(account: account)
         try await store.forgetPositions(in: account)
     }

@@ -123,8 +123,12 @@ package protocol AccountStore: IdentityStore, ServiceKeyStore, WebhookStore {
     /// The accounts of the spaces whose members or former members include a person.
     func spaces(of person: String) async throws -> [String]
     /// The accounts of spaces that have ended because all members left, at most 1,000. They stay until
-    /// ``delete(space:at:)``.
+    /// ``delete(ended:at:)``.
     func endedSpaces() async throws -> [String]
+    /// Deletes a space as ``delete(space:at:)``, unless it has a member again.
+    ///
+    /// - Returns: Whether it is deleted.
+    func delete(ended space: String, at time: Double) async throws -> Bool
     /// Deletes a space without members, as ``delete(account:if:at:)`` deletes a person's account. Does nothing if it
     /// does not exist.
     func delete(space: String, at time: Double) async throws

@@ -68,12 +68,23 @@ extension SQLiteAccountStore {
             try String.fetchAll(
                 db,
                 sql: """
-                    SELECT account_id FROM optimist_accounts a WHERE kind = ?
-                    AND EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id)
-                    AND NOT EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id
-                        AND m.ended_seq IS NULL)
+                    SELECT account_id FROM optimist_accounts a WHERE kind = ? AND \(Self.hasEnded)
                     ORDER BY 1 LIMIT 1000
                     """, arguments: [AccountKind.space.rawValue])
+        }
+    }
+
+    /// The condition of a space `a` that all members have left.
+    private static let hasEnded = """
+        EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id)
+        AND NOT EXISTS (SELECT 1 FROM optimist_members m WHERE m.account_id = a.account_id AND m.ended_seq IS NULL)
+        """
+
+    func delete(ended space: String, at time: Double) async throws -> Bool {
+        try await commits.write { db in
+            let sql = "SELECT EXISTS (SELECT 1 FROM optimist_accounts a WHERE account_id = ? AND \(Self.hasEnded))"
+            guard try Bool.fetchOne(db, sql: sql, arguments: [space]) == true else { return false }
+            return try Self.delete(space, at: time, db)
         }
     }
 
