@@ -180,6 +180,7 @@ struct RowApplication: RowWork {
             return isClaim ? .waiting(.claim) : nil
         }
         let told = RowPlace.Version(row.content)
+        if row.hasMoved, entry.remote.confirmDeparture(from: row.scope, in: told.seq) { try door.entries.save(entry) }
         if place.isEarlierStay(told, in: Int(row.scope)) {
             guard try maySendAgain(row, entry) else { return .shown }
             entry.goBack(to: row.scope, life: told.generation, in: layout)

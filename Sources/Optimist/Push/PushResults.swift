@@ -100,8 +100,8 @@ struct PushResults {
 
     /// The present scope of a row that has moved, if this person can use that scope.
     private func destination(_ verdict: RemotePush.Verdict) throws -> MoveDestination? {
-        guard case .gone(let seq, let tombstone?) = verdict else { return nil }
-        return try tombstone.movedTo.flatMap { try MoveDestination($0, at: seq, in: door.db) }
+        guard case .gone(_, let tombstone?) = verdict else { return nil }
+        return try tombstone.movedTo.flatMap { try MoveDestination($0, at: tombstone.seq ?? .max, in: door.db) }
     }
 
     /// Passes a row, or sets aside the server's version. Returns the row's entry.

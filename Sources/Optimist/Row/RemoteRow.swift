@@ -127,6 +127,15 @@ extension RemoteRow {
         self.scope = scope
     }
 
+    /// The server has the departure in this transaction.
+    ///
+    /// - Returns: Whether that is news.
+    mutating func confirmDeparture(from scope: Int64, in seq: Int64) -> Bool {
+        guard departure?.from == scope, departure?.seq != seq else { return false }
+        departure?.seq = seq
+        return true
+    }
+
     /// The server lost every transaction after `seq`.
     mutating func lose(after seq: Int64) { self.seq = seq }
 

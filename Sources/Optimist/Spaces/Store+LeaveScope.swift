@@ -241,6 +241,10 @@ private struct SpacePurge {
         for table in ["optimist_remote", "optimist_parked", "optimist_unseen", "optimist_progress"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE scope = ?", arguments: [scope.number])
         }
+        // A later scope may get this number.
+        try db.execute(
+            sql: "UPDATE optimist_remote SET departure = NULL WHERE json_extract(departure, '$[0]') = ?",
+            arguments: [scope.number])
         try db.execute(sql: "DELETE FROM optimist_scope WHERE number = ?", arguments: [scope.number])
         try GroupJoins(db).forgetSettled()
     }
