@@ -47,8 +47,8 @@ class Site:
         self.people = {}
         self.cluster = None
 
-    def start(self):
-        self.server = Program("serve", "--port", "0", "--schema", str(self.schema), *self.place)
+    def start(self, *options):
+        self.server = Program("serve", "--port", "0", "--schema", str(self.schema), *self.place, *options)
         self.port = urlsplit(self.server.find(r"serves (http://[^ ]+)")).port
 
     def stop(self):

@@ -220,6 +220,30 @@ def strangers(sites):
     assert status == 1 and "did not make" in err, err
 
 
+@claims
+def retyped(sites):
+    """J5 A value of a column's former type is null in the views."""
+    site = with_views(sites)
+    email, account = site.person("retyped")
+    texts = ["2026-02-28T10:00:00Z", "2026-draft", "2026-02-31T10:00:00Z", "0000-01-01T00:00:00Z", "2026-02-28", ""]
+    numbers = ["12", "9999999999999999999", "-9223372036854775809", "9223372036854775807", "1.5", "x"]
+    site.imports(site.file("retyped.jsonl", [
+        {"account": email, "name": str(place), "code": text, "id_": number}
+        for place, (text, number) in enumerate(zip(texts, numbers))]), "item")
+    site.server.kill()
+    changed = json.loads(site.schema.read_text())
+    changed["version"] += 1
+    changed["types"]["item"] |= {"code": {"type": "date"}, "id_": {"type": "int64"}}
+    site.schema.write_text(json.dumps(changed))
+    site.start("--accept", "retype:item.code", "--accept", "retype:item.id_")
+    site.command("views")
+    shown = site.sql(
+        "SELECT extract(epoch FROM code), id_ FROM optimist_views.item"
+        f" WHERE account_id = '{account}' ORDER BY name", role="reader")
+    assert shown.splitlines() == [
+        "1772272800.000000|12", "|", "|", "|9223372036854775807", "|", "|"], shown
+
+
 def with_views(sites):
     """The site on PostgreSQL, with new views."""
     if not sites[-1].cluster:

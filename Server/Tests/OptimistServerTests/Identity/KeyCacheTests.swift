@@ -189,26 +189,52 @@ struct KeyCacheTests {
     }
 
     @Test func `I4 an answer whose body never ends is given up`() async throws {
+        try await serving(announced: 100, sent: 1) { url in
+            await #expect(throws: KeysUnavailable.self) {
+                _ = try await HTTPKeyFetch.get(url, within: .milliseconds(200))
+            }
+        }
+    }
+
+    @Test func `I4 an answer above 256 KB is not read`() async throws {
+        let limit = 256 * 1_024
+        try await serving(announced: limit, sent: limit) { url in
+            #expect(try await HTTPKeyFetch.get(url, within: .seconds(60)).count == limit)
+        }
+        try await serving(announced: limit + 1, sent: limit + 1) { url in
+            await #expect(throws: NIOTooManyBytesError.self) {
+                _ = try await HTTPKeyFetch.get(url, within: .seconds(60))
+            }
+        }
+    }
+
+    /// Serves bodies of these lengths.
+    private func serving(announced: Int, sent: Int, _ body: (URL) async throws -> Void) async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Stalling()) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Answering(announced: announced, sent: sent))
+                }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
-        let url = try #require(URL(string: "http://127.0.0.1:\(port)/keys"))
-        await #expect(throws: KeysUnavailable.self) {
-            _ = try await HTTPKeyFetch.get(url, within: .milliseconds(200))
-        }
+        try await body(try #require(URL(string: "http://127.0.0.1:\(port)/keys")))
         try await server.close()
     }
 
-    /// Answers with the head and the first byte of the body.
-    private final class Stalling: ChannelInboundHandler {
+    /// Answers each request with a head and a body, which may be shorter than the head says.
+    private final class Answering: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
+        private let text: String
+
+        init(announced: Int, sent: Int) {
+            text =
+                "HTTP/1.1 200 OK\r\nContent-Length: \(announced)\r\n\r\n" + String(repeating: "{", count: sent)
+        }
+
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let text = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
         }
     }

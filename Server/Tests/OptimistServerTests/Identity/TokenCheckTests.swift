@@ -184,6 +184,8 @@ struct TokenCheckTests {
             return try draft.text()
         },
         Wrong("the address of keys in the header", .unknownKey, header: ["kid": "x", "jku": "https://evil.example"]),
+        Wrong("the address of a certificate", .unknownKey, header: ["kid": "x", "x5u": "https://evil.example"]),
+        Wrong("a certificate in the header", .unknownKey, header: ["kid": "x", "x5c": ["MIIB"]]),
         Wrong("another key with a known id", .badSignature) {
             try DraftToken(.named("otherRSA"), algorithm: "RS256", id: "r").text()
         },

@@ -13,7 +13,8 @@ struct StatementTests {
         RowStatement.allCases + AccountStatement.allCases + CopyStatement.allCases.filter(\.isOfAccount)
     private static let shared: [any PostgresStatement] =
         SharedStatement.allCases + HealthStatement.allCases + CopyStatement.allCases.filter { !$0.isOfAccount }
-        + TransactionStatement.allCases + IdentityStatement.allCases
+        + TransactionStatement.allCases + IdentityStatement.allCases + ServiceKeyStatement.allCases
+        + WebhookStatement.allCases.filter { $0 != .set }
 
     private func tables(in sql: String) -> [String] {
         sql.matches(of: /optimist_[a-z_]+/).map { String($0.0) }
@@ -47,10 +48,17 @@ struct StatementTests {
     }
 
     @Test func `statements that span accounts only read, and lock nothing`() {
-        for statement in SpanningStatement.allCases {
+        let spanning: [any PostgresStatement] = SpanningStatement.allCases + ViewStatement.allCases
+        for statement in spanning {
             #expect(statement.sql.hasPrefix("SELECT") && !statement.sql.contains("FOR UPDATE"), "\(statement.sql)")
             #expect(Set(tables(in: statement.sql)).isDisjoint(with: ["optimist_rows", "optimist_index"]))
         }
+    }
+
+    @Test func `a replay of webhooks reads only the accounts' transactions`() {
+        let sql = WebhookStatement.set.sql
+        #expect(Set(tables(in: sql)) == ["optimist_settings", "optimist_accounts"])
+        #expect(sql.hasPrefix("INSERT INTO optimist_settings"))
     }
 
     @Test func `no shared statement uses an account table`() {
