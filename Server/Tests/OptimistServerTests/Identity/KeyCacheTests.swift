@@ -189,7 +189,7 @@ struct KeyCacheTests {
     }
 
     @Test func `I4 an answer whose body never ends is given up`() async throws {
-        try await serving(announced: 100, sent: 1) { url in
+        try await serving(announced: 100, sent: 1) { url async throws in
             await #expect(throws: KeysUnavailable.self) {
                 _ = try await HTTPKeyFetch.get(url, within: .milliseconds(200))
             }
@@ -198,10 +198,10 @@ struct KeyCacheTests {
 
     @Test func `I4 an answer above 256 KB is not read`() async throws {
         let limit = 256 * 1_024
-        try await serving(announced: limit, sent: limit) { url in
+        try await serving(announced: limit, sent: limit) { url async throws in
             #expect(try await HTTPKeyFetch.get(url, within: .seconds(60)).count == limit)
         }
-        try await serving(announced: limit + 1, sent: limit + 1) { url in
+        try await serving(announced: limit + 1, sent: limit + 1) { url async throws in
             await #expect(throws: NIOTooManyBytesError.self) {
                 _ = try await HTTPKeyFetch.get(url, within: .seconds(60))
             }
