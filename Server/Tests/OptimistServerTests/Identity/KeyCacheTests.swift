@@ -197,7 +197,7 @@ struct KeyCacheTests {
     }
 
     @Test func `I4 an answer above 256 KB is not read`() async throws {
-        let limit = 256 * 1_024
+        let limit = VerificationKey.maxSetBytes
         try await serving(announced: limit, sent: limit) { url async throws in
             #expect(try await HTTPKeyFetch.get(url, within: .seconds(60)).count == limit)
         }
