@@ -44,7 +44,10 @@ struct FileChecksTests {
         "WITH n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < \(last))"
     }
 
-    private static let remote = "INSERT INTO optimist_remote SELECT 1, randomblob(16)"
+    private static let remote = """
+        INSERT INTO optimist_remote(tbl, id, generation, seq, clock, node, clocks, known, settled, scope)
+        SELECT 1, randomblob(16)
+        """
 
     @Test(arguments: [
         ("", []),

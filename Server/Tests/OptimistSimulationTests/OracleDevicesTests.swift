@@ -34,7 +34,8 @@ struct OracleDevicesTests {
             try db.execute(
                 sql: """
                     INSERT INTO list(id, name) VALUES (x'\(Self.id)', '\(name)');
-                    INSERT INTO optimist_remote SELECT \(table), x'\(Self.id)', 1, 1, 0, 0,
+                    INSERT INTO optimist_remote(tbl, id, generation, seq, clock, node, clocks, known, settled, scope)
+                    SELECT \(table), x'\(Self.id)', 1, 1, 0, 0,
                     json_group_object(name, '\(clock)'), sum(1 << bit), 0, 0 FROM optimist_column WHERE tbl = \(table);
                     """)
             if !edit.isEmpty {
