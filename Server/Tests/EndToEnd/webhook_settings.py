@@ -10,7 +10,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import urllib.request
 import uuid
 from pathlib import Path
@@ -19,7 +18,6 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).res
 import webhooks  # noqa: E402
 from claims import Claims  # noqa: E402
 from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
-from testing.postgres import Postgres, programs  # noqa: E402
 from webhooks import CORE  # noqa: E402
 from writers import ask  # noqa: E402
 
@@ -217,20 +215,6 @@ def backups(sites):
             assert files and not any(secret.encode() in content for content in files), "a backup has a secret"
 
 
-@contextlib.contextmanager
-def places():
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        sites = [Site(folder / "directory", "--data", folder / "directory" / "data")]
-        stack.callback(sites[0].close)
-        if programs():
-            cluster = stack.enter_context(Postgres())
-            (folder / "secret").write_text(run("secret")[1])
-            sites.append(Site(folder / "shared", "--database", cluster.url, "--secret", folder / "secret", count=2))
-            stack.callback(sites[1].close)
-        yield sites
-
-
 if __name__ == "__main__":
-    with places() as found:
+    with webhooks.places(Site) as found:
         claims.run(found)

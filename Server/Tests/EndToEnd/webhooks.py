@@ -368,15 +368,15 @@ def secrets(sites):
 
 
 @contextlib.contextmanager
-def places():
+def places(make=Site):
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        sites = [Site(folder / "directory", "--data", folder / "directory" / "data")]
+        sites = [make(folder / "directory", "--data", folder / "directory" / "data")]
         stack.callback(sites[0].close)
         if programs():
             cluster = stack.enter_context(Postgres())
             (folder / "secret").write_text(run("secret")[1])
-            sites.append(Site(folder / "shared", "--database", cluster.url, "--secret", folder / "secret", count=2))
+            sites.append(make(folder / "shared", "--database", cluster.url, "--secret", folder / "secret", count=2))
             stack.callback(sites[1].close)
         yield sites
 
