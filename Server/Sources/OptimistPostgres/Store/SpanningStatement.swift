@@ -1,7 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-/// The statements about several accounts, most of them of one person. They only read and take no locks, because a database that is
-/// sharded by account asks all its machines for them.
+/// The statements about several accounts, most of them of one person. They only read and take no locks, because a
+/// database that is sharded by account asks all its machines for them.
 enum SpanningStatement: String, PostgresStatement, CaseIterable {
     case states, endings, spaceCount, spaces, memberships, endedSpaces
 

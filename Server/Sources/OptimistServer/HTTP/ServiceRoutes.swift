@@ -79,7 +79,7 @@ extension Routes {
         return Self.page(found.prefix(limit).map { $0 }, next: next, for: reader)
     }
 
-    /// The accounts that a key names, so that neither a page nor `next` tells of others.
+    /// A page of the accounts that a key names. It does not read other accounts, so `next` cannot show their addresses.
     private func accounts(_ named: Set<String>, after email: String?, limit: Int) async throws -> [StoredAccount] {
         var found: [StoredAccount] = []
         for id in named {

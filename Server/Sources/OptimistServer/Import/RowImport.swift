@@ -136,7 +136,7 @@ package final class RowImport: Sendable {
         }
         for key in keys where found[key] == nil { found[key] = try await account(key, batch)?.id }
         known.withLock { known in
-            // Another run may have begun meanwhile, with other keys.
+            // If another import has begun since the lookup, the cache is for its keys.
             if known.run == batch.run { known.accounts.merge(found) { $1 } }
         }
         return found
