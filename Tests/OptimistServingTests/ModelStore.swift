@@ -38,8 +38,8 @@ struct ModelStore {
         let transaction = InMemoryTransaction(account, of: "a1", as: .operator, .operator, epochs: ["e"])
         do {
             let context = SetEvaluation.Context(
-                schema: schema, device: device, origins: origins, rowValidation: rowValidation,
-                hook: hook.map { HookCalls($0, device: "deviceAA", writer: .person("a1")) },
+                schema: schema, writer: .person("a1"), device: device, origins: origins, rowValidation: rowValidation,
+                hook: hook.map { HookCalls($0, device: "deviceAA") },
                 unreadTypes: unreadTypes, maxAnswerBytes: maxAnswerBytes, maxSpread: maxSpread, meter: meter)
             let evaluation = try SetEvaluation(
                 operations, groups: groups, in: context, over: [SetEvaluation.Book(transaction, in: context)],

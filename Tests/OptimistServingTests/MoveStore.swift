@@ -50,7 +50,7 @@ struct MoveStore {
             operation.book = place.rawValue
             return operation
         }
-        let context = SetEvaluation.Context(schema: schema, person: "ann", device: device)
+        let context = SetEvaluation.Context(schema: schema, writer: .person("ann"), device: device)
         let evaluation = try SetEvaluation(
             placed, groups: groups, in: context, over: transactions.map { SetEvaluation.Book($0, in: context) },
             clock: ServerClock(hybrid: clock, milliseconds: Self.milliseconds))

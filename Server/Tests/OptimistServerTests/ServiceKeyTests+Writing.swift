@@ -79,6 +79,35 @@ extension ServiceKeyTests {
         }
     }
 
+    @Test func `G5 a report names the last writer of each row: a person, a program or the server`() async throws {
+        try await serving { server, http async throws in
+            let (ann, space) = (try await http.signUp(), ServedSpace.account)
+            let job = try await make(server, http)
+            func writers(_ account: String) async throws -> [Writer] {
+                try await server.storage.rows.read(account: account, as: .operator) {
+                    try $0.transactions(after: 0, by: SpaceTypes().added(to: ServedSpace.schema), limit: 100)
+                        .transactions
+                }.flatMap(\.rows).map(\.writer)
+            }
+            _ = try await server.carryOut(
+                .space(.create(space: ServedSpace.space, isPublic: false, owner: "a@example.org", name: "Ann")))
+            let shared: JSON = [
+                "accountId": .string(space), "create": [Self.list: ServedSpace.list(ServedSpace.space)],
+            ]
+            _ = try await server.call(ann, [("List/set", shared), ("List/set", .object(Self.lists(2)))])
+            #expect(try await writers(space) == [.server, .person(ann.account)])
+            #expect(try await writers(ann.account) == [.person(ann.account)])
+            let update: JSONObject = ["update": [RowKey.list(2).id: ["name": "n"]]]
+            #expect(refusal(try await job.call("List/set", update, in: ann.account)) == nil)
+            #expect(refusal(try await job.call("List/set", ["destroy": [.string(Self.list)]], in: space)) == nil)
+            let latest = try await writers(space)
+            #expect(latest == [.server, .serviceKey(job.id)])
+            #expect(try await writers(ann.account) == [.serviceKey(job.id)])
+            _ = try await server.call(ann, "List/set", ["update": [RowKey.list(2).id: ["name": "m"]]])
+            #expect(try await writers(ann.account) == [.person(ann.account)])
+        }
+    }
+
     @Test func `K4 a plain JMAP client with a key reads and writes, and ifInState keeps unread edits`()
         async throws
     {

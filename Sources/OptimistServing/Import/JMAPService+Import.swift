@@ -120,7 +120,7 @@ private struct ImportMerge {
         SetEvaluation.Context(
             schema: settings.schema, spaceTypes: settings.spaceTypes, spaceLimits: settings.spaceLimits,
             validate: settings.validate, rowValidation: settings.rowValidation,
-            hook: settings.hook.map { HookCalls($0, device: nil, writer: .server) }, maxAnswerBytes: .max)
+            hook: settings.hook.map { HookCalls($0, device: nil) }, maxAnswerBytes: .max)
     }
 }
 

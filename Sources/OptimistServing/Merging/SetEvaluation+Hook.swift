@@ -29,7 +29,9 @@ extension SetEvaluation {
         let successors = try successors(in: part)
         let rows = writtenRows(part, successors)
         if rows.isEmpty { return }
-        switch hook.ask(rows, of: books[part.book].account) {
+        let book = books[part.book]
+        let role = context.person == nil || book.access == .own ? nil : book.access.role
+        switch hook.ask(rows, of: book.account, by: context.writer, role) {
         case .amended(let amendments):
             guard let bad = amend(part, amendments, successors) else { return }
             putOff(part.unit, .badAmendment(bad), hook)

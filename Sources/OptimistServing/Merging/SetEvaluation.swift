@@ -55,8 +55,7 @@ struct SetEvaluation {
         var spaceLimits = SpaceLimits()
         /// The sender's spaces, if the push may enter one.
         var spaces: SpaceCount?
-        /// The sender. Nil: the operator.
-        var person: String?
+        var writer = Writer.server
         var device: String?
         var origins: Set<String> = []
         var validate: ServingSettings.Validation = { _ in nil }
@@ -68,6 +67,9 @@ struct SetEvaluation {
         var meter: WorkMeter?
         /// The texts already matched with their columns' patterns.
         var texts = MatchedTexts()
+
+        /// The sender. Nil: a program, or the operator.
+        var person: String? { if case .person(let id) = writer { id } else { nil } }
     }
 
     /// The server postpones a push after this many rounds, so that evaluation always ends.
@@ -102,7 +104,7 @@ struct SetEvaluation {
         for index in operations.indices { departures[index] = try departure(of: index, rows) }
         putOffTheLargest()
         changes = try zip(books.indices, rows).map { place, rows in
-            let changes = try rows.order.compactMap { try change(of: $0, books[place].reader, rows) }
+            let changes = try rows.order.compactMap { try change(of: $0, in: books[place], rows) }
             return try indexingMembers(changes, in: place, rows)
         }
     }
@@ -348,17 +350,19 @@ extension SetEvaluation {
         }
     }
 
-    private func change(of key: RowKey, _ reader: RowReader, _ rows: WorkingRows) throws -> RowChange? {
+    private func change(of key: RowKey, in book: Book, _ rows: WorkingRows) throws -> RowChange? {
         guard let working = rows.rows[key], let type = context.schema.types[key.type] else { return nil }
         try context.meter?.step()
-        let stored = try reader.row(key)
+        let stored = try book.reader.row(key)
         if let stored, stored.row == working.row, stored.memory == working.memory { return nil }
         if stored == nil, working.row.generation == 0 { return nil }
         let isBorn = working.row.isAlive && working.row.generation != stored?.row.generation
         let former = stored.map { type.indexEntries(of: $0.row) } ?? []
         let entries = type.indexEntries(of: working.row)
+        var memory = working.memory
+        memory.writer = context.writer == .person(book.account) ? nil : context.writer
         return RowChange(
-            key: key, row: working.row, memory: working.memory, bornSeq: isBorn ? nil : stored?.bornSeq,
+            key: key, row: working.row, memory: memory, bornSeq: isBorn ? nil : stored?.bornSeq,
             droppedEntries: former.subtracting(entries), addedEntries: entries.subtracting(former),
             growth: (working.row.isAlive ? 1 : 0) - (stored?.row.isAlive == true ? 1 : 0))
     }

@@ -59,7 +59,8 @@ extension Exchange {
         let groups = isPush ? request.groups.map { $0.compactMap { RowKey(vocabulary.presentRow($0)) } } : []
         let context = SetEvaluation.Context(
             schema: schema, spaceTypes: settings.spaceTypes, spaceLimits: settings.spaceLimits, spaces: spaces,
-            person: reader.person, device: isPush ? request.device : nil, origins: origins, validate: settings.validate,
+            writer: Writer(reader), device: isPush ? request.device : nil, origins: origins,
+            validate: settings.validate,
             rowValidation: settings.rowValidation, hook: hook, unreadTypes: unreadTypes, meter: meter, texts: texts)
         let evaluation = try SetEvaluation.joining(
             operations, groups: groups, in: context,

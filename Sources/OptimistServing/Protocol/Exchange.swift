@@ -57,7 +57,7 @@ struct Exchange {
         report = SetReport(isPush: request.isPush, oldestPendingSeconds: request.oldestPendingSeconds)
         vocabulary = Vocabulary(settings.schema, version: request.schemaVersion)
         origins = Set(request.origins.isEmpty ? request.device.map { [$0] } ?? [] : request.origins)
-        hook = settings.hook.map { HookCalls($0, device: request.device, writer: Writer(reader)) }
+        hook = settings.hook.map { HookCalls($0, device: request.device) }
         self.meter = meter
         self.room = room
         references = ResultReferences(meter: meter, room: room)

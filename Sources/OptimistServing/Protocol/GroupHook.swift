@@ -1,6 +1,6 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
-public import OptimistWire
+@_spi(Internals) public import OptimistWire
 
 /// Lets an app refuse or amend the rows that a client is about to write.
 ///
@@ -65,8 +65,15 @@ public struct WrittenGroup: Sendable {
     public let device: String?
     /// The sender of the request. In a space, this may be any member.
     public let writer: Writer
+    /// The sender's role in the space at this moment: `owner`, `writer` or `reader`. A person who founds or joins the
+    /// space has the role that this gives. Later versions may add roles. Nil: the account is not a space, or the sender
+    /// is not a person.
+    public let role: String?
     /// The rows that change, in the order of the request, each once.
     public let rows: [WrittenRow]
+
+    /// The id of the space. Nil: the account is a person's.
+    public var space: String? { SpaceAccount.space(of: account) }
 }
 
 /// A row of a ``WrittenGroup``, merged with the server's row.

@@ -14,20 +14,20 @@ final class HookCalls {
 
     private let hook: GroupHook
     private let device: String?
-    private let writer: Writer
     private var left: Duration
 
-    init(_ hook: GroupHook, device: String?, writer: Writer) {
+    init(_ hook: GroupHook, device: String?) {
         self.hook = hook
         self.device = device
-        self.writer = writer
         left = hook.deadline
     }
 
-    func ask(_ rows: [WrittenRow], of account: String) -> Answer {
+    /// - Parameter role: The writer's role in the account, if it is a space and the writer a person.
+    func ask(_ rows: [WrittenRow], of account: String, by writer: Writer, _ role: Role?) -> Answer {
         guard left > .zero else { return .putOff(.late) }
         let begun = ContinuousClock.now
-        let result = wait(for: WrittenGroup(account: account, device: device, writer: writer, rows: rows))
+        let result = wait(
+            for: WrittenGroup(account: account, device: device, writer: writer, role: role?.rawValue, rows: rows))
         left -= ContinuousClock.now - begun
         switch result {
         case .success(let amendments)?: return .amended(amendments)

@@ -55,4 +55,26 @@ public enum Writer: Hashable, Sendable {
         case .guest, .operator: self = .server
         }
     }
+
+    /// The stored form. No person's id begins with "@".
+    var text: String {
+        switch self {
+        case .person(let id): id
+        case .serviceKey(let id): Self.keyPrefix + id
+        case .server: Self.serverText
+        }
+    }
+
+    init(text: String) {
+        if text == Self.serverText {
+            self = .server
+        } else if text.hasPrefix(Self.keyPrefix) {
+            self = .serviceKey(String(text.dropFirst(Self.keyPrefix.count)))
+        } else {
+            self = .person(text)
+        }
+    }
+
+    private static let keyPrefix = "@key."
+    private static let serverText = "@server"
 }

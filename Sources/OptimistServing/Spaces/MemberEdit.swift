@@ -62,6 +62,8 @@ struct MemberEdit {
     private mutating func append(
         _ id: String, _ row: MergeRow, _ memory: RowMemory, former: StoredRow?, growth: Int, end: AccessEnd.Reason?
     ) {
+        var memory = memory
+        memory.writer = .server
         var change = RowChange(
             key: RowKey(type, id), row: row, memory: memory, bornSeq: former?.bornSeq, droppedEntries: [],
             addedEntries: [], growth: growth)

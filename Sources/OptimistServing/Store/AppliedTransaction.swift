@@ -11,6 +11,9 @@ public struct AppliedTransaction: Sendable {
     /// The rows that this transaction was the last to change. A row that changed again appears in the later transaction
     /// instead, so the list may be empty.
     public let rows: [AppliedRow]
+
+    /// The id of the space. Nil: the account is a person's.
+    public var space: String? { SpaceAccount.space(of: account) }
 }
 
 /// A row of an ``AppliedTransaction``.
@@ -21,6 +24,8 @@ public struct AppliedRow: Sendable {
     public let values: JSONObject?
     /// Whether the row's life began in the transaction.
     public let isNew: Bool
+    /// The sender of this change: a person, a program with a service key, or the server, which also imports rows.
+    public let writer: Writer
 }
 
 /// Consecutive transactions of an account.
@@ -57,10 +62,11 @@ public struct AppliedRow: Sendable {
             var place: LogPosition? = LogPosition(seq: position + 1, ordinal: 0)
             while let start = place, start.seq <= last {
                 let changes = try changes(type: name, from: start, limit: 1_000, maxBytes: maxBytes)
+                let ended = try ends(of: changes.rows.filter { $0.place.seq <= last && !$0.isAlive }, name)
                 for logged in changes.rows where logged.place.seq <= last {
                     room -= logged.byteCount
                     if room < 0 { last = max(position + 1, logged.place.seq - 1) }
-                    let row = try AppliedRow(logged, name, type)
+                    let row = try AppliedRow(logged, ended[logged.id], name, type, account)
                     rows[logged.place.seq, default: []].append((logged.place.ordinal, row))
                 }
                 place = changes.next
@@ -74,20 +80,26 @@ public struct AppliedRow: Sendable {
         return page
     }
 
+    /// A page has deleted rows without the data that only the server keeps.
+    private func ends(of rows: [LoggedRow], _ type: String) throws -> [String: StoredRow] {
+        rows.isEmpty ? [:] : try self.rows(type: type, ids: rows.map(\.id))
+    }
 }
 
 extension AppliedRow {
-    fileprivate init(_ logged: LoggedRow, _ name: String, _ type: TypeSchema) throws {
+    /// - Parameter ended: The stored row, if it was deleted.
+    fileprivate init(
+        _ logged: LoggedRow, _ ended: StoredRow?, _ name: String, _ type: TypeSchema, _ account: String
+    ) throws {
         key = RowKey(name, logged.id)
         isNew = logged.isAlive && logged.bornSeq == logged.place.seq
-        guard logged.isAlive else {
-            values = nil
-            return
-        }
-        let stored = StoredRow(
-            content: logged.content, hidden: logged.hidden, seq: logged.place.seq, ordinal: logged.place.ordinal,
-            bornSeq: logged.bornSeq)
+        let stored =
+            ended
+            ?? StoredRow(
+                content: logged.content, hidden: logged.hidden, seq: logged.place.seq, ordinal: logged.place.ordinal,
+                bornSeq: logged.bornSeq)
         guard let stored else { throw StoreError.damagedRow(key) }
-        values = stored.row.shown(as: type)
+        values = logged.isAlive ? stored.row.shown(as: type) : nil
+        writer = stored.memory.writer ?? .person(account)
     }
 }

@@ -22,6 +22,7 @@ import OptimistWire
         if let first = memory.firstLife { object.append("firstLife", .int(Int64(first))) }
         if !memory.replaced.isEmpty { object.append("replaced", .map(memory.replaced) { .map($0) { $0.json } }) }
         if let person = memory.person { object.append("person", .string(person)) }
+        if let writer = memory.writer { object.append("writer", .string(writer.text)) }
         return object.isEmpty ? nil : JSON.object(object).bytes
     }
 
@@ -60,6 +61,7 @@ import OptimistWire
         memory.firstLife = json["firstLife"]?.int.map(Int.init)
         memory.replaced = replaced
         memory.person = json["person"]?.string
+        memory.writer = (json["writer"]?.string).map(Writer.init(text:))
         return true
     }
 }
@@ -67,7 +69,7 @@ import OptimistWire
 extension LoggedRow {
     /// The row's JSON for a page, with the counter totals of these origins.
     func content(for origins: Set<String>) -> [UInt8] {
-        guard isAlive, let hidden, !origins.isEmpty,
+        guard isAlive, let hidden, hidden.starts(with: Self.totalsStart), !origins.isEmpty,
             let totals = (try? JSON(parsing: hidden))?["totals"].readMap({ $0.readMap(CounterTotal.init(json:)) })
         else { return content }
         let mine = totals.mapValues { $0.filter { origins.contains($0.key) }.mapValues(\.total) }.filter {
@@ -77,6 +79,9 @@ extension LoggedRow {
         // The object always has an id, so a comma must precede the next member.
         return content.dropLast() + Array(",\"@mine\":".utf8) + RowPatch.json(ofMine: mine).bytes + [UInt8(ascii: "}")]
     }
+
+    /// The first bytes of ``StoredRow/hidden`` if the row has counters.
+    private static let totalsStart = Array("{\"totals\":".utf8)
 }
 
 // MARK: - Parts

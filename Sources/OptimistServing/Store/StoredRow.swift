@@ -57,6 +57,8 @@ public import OptimistWire
     public var unread: UnreadClocks
     /// For a member row: the person whose row it is. For an invitation: the person who invites. Never on the wire.
     public var person: String?
+    /// The sender of the last change. Nil: the person whose account it is. Never on the wire.
+    public var writer: Writer?
 
     public init(
         mergedInto: String? = nil, mergedLife: Int? = nil, firstLife: Int? = nil,

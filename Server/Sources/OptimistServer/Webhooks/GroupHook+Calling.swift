@@ -8,8 +8,8 @@ import OptimistWire
 extension GroupHook {
     /// A hook that asks an HTTP endpoint of your backend, signed as for a ``Webhook``.
     ///
-    /// The request is a JSON object with `type` `willApply` and `data`: `account`, `space`, `device`, `writer` and
-    /// `rows`, each with `type`, `id`, `before`, `after` and `changed`. The answer has status 200 and a JSON object:
+    /// The request is a JSON object with `type` `willApply` and `data`: `account`, `space`, `device`, `writer`, `role`
+    /// and `rows`, each with `type`, `id`, `before`, `after` and `changed`. The answer has status 200 and a JSON object:
     /// empty, or with `amend`, a list of objects with `type`, `id` and `values`, or with `refuse`, an object with
     /// `code`, `message` and optionally `columns`. Any other answer postpones the group, like an error of a hook in
     /// Swift. Redirects are not followed.
@@ -75,17 +75,12 @@ enum HookAnswer {
 extension WrittenGroup {
     fileprivate var message: JSON {
         func object(_ values: JSONObject?) -> JSON { values.map(JSON.object) ?? .null }
-        let sender: JSON =
-            switch writer {
-            case .person(let id): ["kind": "person", "id": .string(id)]
-            case .serviceKey(let id): ["kind": "serviceKey", "id": .string(id)]
-            case .server: ["kind": "server"]
-            }
         return [
             "type": "willApply",
             "data": [
-                "account": .string(account), "space": .space(of: account),
-                "device": device.map(JSON.string) ?? .null, "writer": sender,
+                "account": .string(account), "space": space.map(JSON.string) ?? .null,
+                "device": device.map(JSON.string) ?? .null, "writer": writer.json,
+                "role": role.map(JSON.string) ?? .null,
                 "rows": .array(
                     rows.map { row in
                         [

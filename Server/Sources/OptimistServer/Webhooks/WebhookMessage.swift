@@ -16,13 +16,14 @@ struct WebhookMessage {
             "type": "transaction",
             "data": [
                 "account": .string(transaction.account),
-                "space": .space(of: transaction.account),
+                "space": transaction.space.map(JSON.string) ?? .null,
                 "seq": .int(transaction.seq), "epoch": .string(epoch),
                 "rows": .array(
                     rows.map { row in
                         [
                             "type": .string(row.key.type), "id": .string(row.key.id),
                             "values": row.values.map(JSON.object) ?? .null, "isNew": .bool(row.isNew),
+                            "writer": row.writer.json,
                         ]
                     }),
             ],
@@ -31,9 +32,14 @@ struct WebhookMessage {
     }
 }
 
-extension JSON {
-    /// The space of an account, or null if it is a person's.
-    static func space(of account: String) -> JSON { SpaceAccount.space(of: account).map(JSON.string) ?? .null }
+extension Writer {
+    var json: JSON {
+        switch self {
+        case .person(let id): ["kind": "person", "id": .string(id)]
+        case .serviceKey(let id): ["kind": "serviceKey", "id": .string(id)]
+        case .server: ["kind": "server"]
+        }
+    }
 }
 
 extension Webhook {
