@@ -99,7 +99,8 @@ struct AuditTests {
         }
     }
 
-    @Test func `the audit names no person for the operator's orders, and a refused write leaves no event`() async throws
+    @Test func `the audit names no person for the operator's orders, and a visitor's refused write is no event`()
+        async throws
     {
         try await site.serving(schema: ServedSpace.schema) { server, http async throws in
             let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
@@ -121,6 +122,40 @@ struct AuditTests {
                 _ = try await server.carryOut(.space(.audit(space: RowKey.id(0xDEF), limit: 1)))
             }
             #expect(unknown?.code == .notFound)
+        }
+    }
+
+    @Test func `the audit has a member's refused rows once a day, under the seq of that time`() async throws {
+        try await site.serving(schema: ServedSpace.schema) { server, http async throws in
+            let (ann, bob) = (try await http.signUp(), try await http.signUp("bob@example.org"))
+            let eve = try await http.signUp("eve@example.org")
+            try await found(server, by: ann)
+            try await invite(server, by: ann)
+            try await join(server, bob)
+            try await set("optimist_member", ["update": [ServedSpace.bobRow: ["role": "reader"]]], by: ann, at: server)
+            let seq = try #require(try await events(server).first?["seq"])
+            func push(_ person: Person, _ number: Int) async throws {
+                let list = ServedSpace.lists(number)["create"] ?? .null
+                let call: JSON = ["accountId": .string(Self.account), "create": list]
+                #expect(try await server.call(person, "List/set", call)["created"]?.object?.isEmpty ?? true)
+            }
+            for number in 0..<3 { try await push(bob, number) }
+            try await push(eve, 1)
+            let lowered: JSON = [
+                "accountId": .string(Self.account), "update": [ServedSpace.annRow: ["role": "reader"]],
+            ]
+            #expect(try await server.call(ann, "optimist_member/set", lowered)["notUpdated"] != .null)
+            site.advance(by: 86_399)
+            try await push(bob, 3)
+            site.advance(by: 2)
+            try await push(bob, 4)
+            let names = [ann.account: "ann", bob.account: "bob"]
+            #expect(
+                try await lines(server, names).suffix(4) == [
+                    "role ann bob reader", "refused bob - roleForbids", "refused ann - lastOwner",
+                    "refused bob - roleForbids",
+                ])
+            #expect(try await events(server).prefix(4).allSatisfy { $0["seq"] == seq })
         }
     }
 

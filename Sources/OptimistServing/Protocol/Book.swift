@@ -9,6 +9,8 @@ struct Book {
     /// The state when the request began.
     let opening: SyncState
     private(set) var changedTypes: Set<String> = []
+    /// What the request added to the audit of the space.
+    private(set) var events: [SpaceEvent] = []
 
     /// For a request that only reads.
     init(_ snapshot: any AccountSnapshot) { self.init(snapshot, nil) }
@@ -38,8 +40,9 @@ struct Book {
     /// - Throws: ``MethodError`` `serverFail` if the request was not opened for writing, or the database's error.
     mutating func append(_ changes: [RowChange], _ events: [SpaceEvent], day: Int) throws {
         guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
-        _ = try transaction.append(changes, day: day)
+        if !changes.isEmpty { _ = try transaction.append(changes, day: day) }
         if !events.isEmpty { try transaction.note(events) }
         changedTypes.formUnion(changes.map(\.key.type))
+        self.events += events
     }
 }

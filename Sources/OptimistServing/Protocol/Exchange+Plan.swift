@@ -68,8 +68,8 @@ extension Exchange {
             clock: clock)
         clock = evaluation.clock
         let events = try evaluation.changes.indices.map { try evaluation.events(in: $0) }
-        for (place, account) in plan.accounts.enumerated() where !evaluation.changes[place].isEmpty {
-            try books[account]?.append(evaluation.changes[place], events[place], day: clock.day)
+        for (account, (changes, events)) in zip(plan.accounts, zip(evaluation.changes, events)) {
+            try books[account]?.append(changes, events, day: clock.day)
         }
         let verdicts = waitingForUpdate(evaluation.verdicts, of: operations, evaluation.context.texts)
         for (operation, verdict) in zip(operations, verdicts) { report.add(verdict, of: operation.key) }

@@ -39,6 +39,8 @@ import OptimistCore
         public var response: [UInt8]
         /// The accounts that the request changed, in the order of their ids.
         public var changes: [AccountChange]
+        /// What the request added to the audits of spaces, in the order of their accounts' ids.
+        public var events: [(account: String, event: SpaceEvent)]
         public var report: SetReport
     }
 
@@ -63,13 +65,14 @@ import OptimistCore
         let body = ContiguousArray(body)
         let request = try Request(reading: body)
         let done = try await carryOut(request, of: body.count, as: reader, room)
-        return Outcome(response: write(done), changes: done.changes, report: done.report)
+        return Outcome(response: write(done), changes: done.changes, events: done.events, report: done.report)
     }
 
     private struct Done: Sendable {
         var answers: [MethodAnswer]
         var createdIDs: [String: String]?
         var changes: [AccountChange]
+        var events: [(account: String, event: SpaceEvent)]
         /// Nil: the request could open no account.
         var epoch: String?
         var report: SetReport
@@ -168,7 +171,8 @@ import OptimistCore
             answers: exchange.answers, createdIDs: request.createdIDs.map { _ in exchange.createdIDs },
             changes: books.filter { !$0.changedTypes.isEmpty }.map {
                 AccountChange(account: $0.account, types: $0.changedTypes, state: $0.state)
-            }, epoch: books.first?.state.epoch, report: exchange.report)
+            }, events: books.flatMap { book in book.events.map { (book.account, $0) } },
+            epoch: books.first?.state.epoch, report: exchange.report)
     }
 
     /// The clock for a transaction. Afterwards, ``keep(_:)`` its stamps.

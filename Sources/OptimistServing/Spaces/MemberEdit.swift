@@ -74,12 +74,12 @@ struct MemberEdit {
         events.add(change, former: former?.row)
     }
 
-    /// Stores the changes, and returns the account's state. Without changes the state stays.
-    func store() throws -> SyncState {
+    /// Stores the changes. Without changes the account's state stays.
+    func store() throws -> SpaceCare.Change {
         if !changes.isEmpty {
             _ = try account.append(changes, day: clock.day)
             try account.note(events.all)
         }
-        return SyncState(epoch: account.epoch, seq: account.seq)
+        return SpaceCare.Change(state: SyncState(epoch: account.epoch, seq: account.seq), events: events.all)
     }
 }

@@ -50,6 +50,14 @@ public import Foundation
         }
     }
 
+    /// What a function did.
+    public struct Change: Hashable, Sendable {
+        /// The state of the space afterwards.
+        public var state: SyncState
+        /// What it added to the audit.
+        public var events: [SpaceEvent]
+    }
+
     /// Makes a space with one owner.
     ///
     /// - Parameters:
@@ -58,7 +66,7 @@ public import Foundation
     /// - Returns: Nil if an account has this id.
     public func create(
         _ account: String, _ kind: AccountKind, owner: String, row: String, name: String = ""
-    ) async throws -> SyncState? {
+    ) async throws -> Change? {
         let clock = clock
         return try await store.write(
             accounts: [account], as: .operator, entering: Entrances(founding: [account], kind)
@@ -69,7 +77,7 @@ public import Foundation
     }
 
     /// Makes a person an owner, even if the person is not a member yet.
-    public func makeOwner(_ person: String, of account: String, row: String) async throws -> SyncState {
+    public func makeOwner(_ person: String, of account: String, row: String) async throws -> Change {
         let clock = clock
         return try await store.write(account: account, as: .operator) { account in
             guard let present = try account.members().first(where: { $0.person == person }) else {
@@ -83,7 +91,7 @@ public import Foundation
 
     private func join(
         _ account: any AccountTransaction, _ person: String, row: String, name: String, _ clock: ServerClock
-    ) throws -> SyncState {
+    ) throws -> Change {
         var edit = MemberEdit(account, types.member, clock)
         edit.add(
             row, of: person,
@@ -95,7 +103,7 @@ public import Foundation
     }
 
     public enum Removal: Hashable, Sendable {
-        case removed(SyncState)
+        case removed(Change)
         case notMember
         /// The person is the only owner, or the only member.
         case lastOwner
@@ -114,7 +122,7 @@ public import Foundation
     }
 
     /// Ends all memberships of a space, so that no person can change or join it.
-    public func end(_ account: String) async throws -> SyncState {
+    public func end(_ account: String) async throws -> Change {
         let clock = clock
         return try await store.write(account: account, as: .operator) { account in
             var edit = MemberEdit(account, types.member, clock)
@@ -154,7 +162,7 @@ public import Foundation
     /// - Parameter isInherited: Whether another member becomes an owner if there is no other. If not, the space ends.
     public func forget(
         _ person: String, in account: String, isInherited: Bool
-    ) async throws -> (departure: Departure, state: SyncState) {
+    ) async throws -> (departure: Departure, change: Change) {
         let clock = clock
         return try await store.write(account: account, as: .operator) { account in
             let members = try account.members()

@@ -25,6 +25,9 @@
         case movedIn, movedOut
         /// The last members left, or the operator deleted the space.
         case ended
+        /// The space's rules refused a member's rows. The detail is the error's code. Noted once a day for each person
+        /// and code, so that a member cannot push other events out of the audit.
+        case refused
     }
 
     /// The raw value of a ``Kind``. A later version may know more kinds.
@@ -47,6 +50,11 @@
         self.subject = subject
         self.detail = detail
         self.milliseconds = milliseconds
+    }
+
+    /// An equal refusal at this time or later, in milliseconds since 1970, replaces the event. Nil: it is not a refusal.
+    public var repeatsSince: Int64? {
+        what == Kind.refused.rawValue ? milliseconds - 86_400_000 : nil
     }
 
     /// The most events of a space that the server keeps. It removes the oldest of more.
@@ -85,6 +93,15 @@ struct SpaceEvents {
     mutating func addMove(_ kind: SpaceEvent.Kind, of rows: Int, _ account: String) {
         add(kind, account, "\(rows)")
     }
+
+    /// - Parameter code: The code of the error. Only codes of the space's rules are events.
+    mutating func add(refusal code: String) {
+        guard access.membership != nil, Self.refusals.contains(code) else { return }
+        let isKnown = all.contains { $0.what == SpaceEvent.Kind.refused.rawValue && $0.detail == code }
+        if !isKnown { add(.refused, nil, code) }
+    }
+
+    private static let refusals: Set = ["roleForbids", "lastOwner", "overQuota", "spaceLimit"]
 
     private mutating func add(_ membership: MembershipChange, former: MergeRow?) {
         let isNew = former?.isAlive != true
@@ -142,6 +159,10 @@ extension SetEvaluation {
         }
         for (other, count) in moves(where: { $0.source == place ? $0.book : nil }) {
             events.addMove(.movedOut, of: count, other)
+        }
+        for (operation, verdict) in zip(operations, verdicts) where operation.book == place || operation.source == place
+        {
+            if case .refused(let error) = verdict { events.add(refusal: error.type) }
         }
         return events.all
     }

@@ -266,7 +266,9 @@ final class InMemoryTransaction: AccountTransaction {
         return seq
     }
 
-    func note(_ events: [SpaceEvent]) { contents.notes.events += events.map { (seq, $0) } }
+    func note(_ events: [SpaceEvent]) {
+        for event in events where !contents.notes.has(event) { contents.notes.events.append((seq, event)) }
+    }
 
     private func note(_ change: MembershipChange) {
         contents.notes.members[change.person] = change.applied(

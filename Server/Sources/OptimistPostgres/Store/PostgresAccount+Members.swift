@@ -43,10 +43,15 @@ extension PostgresAccount {
 
 extension PostgresAccount {
     func note(_ events: [SpaceEvent]) throws {
-        for (ordinal, event) in events.enumerated() {
+        for event in events {
             try meter?.step()
-            let audited = AuditedEvent(place: LogPosition(seq: seq, ordinal: ordinal), event: event)
-            try connection.enqueue(RowStatement.addEvent, audited.values(of: account))
+            try connection.enqueue(
+                RowStatement.noteEvent,
+                [
+                    .text(account), .int(seq), .int(event.milliseconds), .text(event.what), .text(event.person),
+                    .text(event.device), .text(event.subject), .text(event.detail),
+                    event.repeatsSince.map { .int($0) } ?? .null,
+                ])
         }
     }
 }

@@ -55,10 +55,11 @@ extension Accounts {
             }
             let person = try await self.account(owner).id
             let kind: AccountKind = isPublic ? .publicSpace : .space
-            guard let state = try await spaces.create(account, kind, owner: person, row: makeRowID(), name: name) else {
+            guard let change = try await spaces.create(account, kind, owner: person, row: makeRowID(), name: name)
+            else {
                 throw OptimistError(.spaceRefused, "A space has this id, or had it until recently. Use another id.")
             }
-            changed(account, state)
+            changed(account, change)
             return ["space": .string(space), "account": .string(account)]
         case .setOwner(let space, let email):
             let (person, account) = (try await self.account(email).id, try await summary(of: space).account)
@@ -88,7 +89,7 @@ extension Accounts {
 
     private func remove(_ person: String, from account: String) async throws -> JSON {
         switch try await spaces.remove(person, from: account) {
-        case .removed(let state): changed(account, state)
+        case .removed(let change): changed(account, change)
         case .notMember:
             throw OptimistError(.notFound, "The person is not a member. `optimist space members` lists all.")
         case .lastOwner:
@@ -111,8 +112,8 @@ extension Accounts {
         let isInherited = (ownerless ?? settings.ownerlessSpaces) == .inherit
         for account in try await store.spaces(of: person) {
             do {
-                let (departure, state) = try await spaces.forget(person, in: account, isInherited: isInherited)
-                changed(account, state)
+                let (departure, change) = try await spaces.forget(person, in: account, isInherited: isInherited)
+                changed(account, change)
                 if departure == .ends { try await delete(space: account) }
             } catch StoreError.noAccount {
                 // Another call has deleted it.
@@ -152,7 +153,10 @@ extension Accounts {
         try await store.forgetPositions(in: account)
     }
 
-    private func changed(_ account: String, _ state: SyncState) { tell(account, [spaces.type], state) }
+    private func changed(_ account: String, _ change: SpaceCare.Change) {
+        tell(account, [spaces.type], change.state)
+        for event in change.events { spaceLog.note(event, in: account) }
+    }
 
     private func makeRowID() -> String { makeID().uuidString.lowercased() }
 }

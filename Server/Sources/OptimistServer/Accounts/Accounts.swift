@@ -31,6 +31,7 @@ final class Accounts: Sendable {
     let makeID: @Sendable () -> UUID
     let directory: SessionDirectory
     let log: SecurityLog
+    let spaceLog: SpaceLog
     /// Nil if the app does not deliver reset tokens.
     let forgetful: ForgottenPasswords?
 
@@ -63,6 +64,7 @@ final class Accounts: Sendable {
             epoch: { storage.rows.epoch })
         self.forgetful = forgetful
         self.log = log
+        spaceLog = SpaceLog(logger: log.logger)
     }
 
     func email(of account: String) async throws -> String? { try await store.account(id: account)?.email }

@@ -172,6 +172,7 @@ struct Routes: Sendable {
         for change in outcome.changes {
             watch.announce(account: change.account, types: change.types, state: change.state)
         }
+        for (account, event) in outcome.events { accounts.spaceLog.note(event, in: account) }
         return outcome.response
     }
 }

@@ -8,13 +8,17 @@ extension SQLiteAccount {
         let insert = try db.cachedStatement(
             sql: """
                 INSERT INTO optimist_audit (account_id, seq, ordinal, at, what, person_id, device, subject, detail)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                SELECT ?1, ?2,
+                    (SELECT coalesce(max(ordinal) + 1, 0) FROM optimist_audit WHERE account_id = ?1 AND seq = ?2),
+                    ?3, ?4, ?5, ?6, ?7, ?8
+                WHERE ?9 IS NULL OR NOT EXISTS (SELECT 1 FROM optimist_audit
+                    WHERE account_id = ?1 AND what = ?4 AND person_id = ?5 AND detail = ?8 AND at >= ?9)
                 """)
-        for (ordinal, event) in events.enumerated() {
+        for event in events {
             try meter?.step()
             try insert.execute(arguments: [
-                account, seq, ordinal, event.milliseconds, event.what, event.person, event.device, event.subject,
-                event.detail,
+                account, seq, event.milliseconds, event.what, event.person, event.device, event.subject, event.detail,
+                event.repeatsSince,
             ])
         }
     }
