@@ -2,11 +2,11 @@
 
 import Foundation
 import GRDB
-import OptimistCore
 import OptimistTesting
 import Testing
 
 @testable import Optimist
+@testable import OptimistCore
 @testable import OptimistUI
 @_spi(Internals) @testable import OptimistWire
 
@@ -141,6 +141,26 @@ struct SpaceModelTests {
         #expect(
             question(of: mine, open).isAnswered(by: "Bob")
                 && question(of: mine, open).message.contains("already a member"))
+    }
+
+    @Test func `U5 a link opened while signed out waits for the next sign-in, once, and at most a day`() throws {
+        let kept = Mutex<Data?>(nil)
+        let keeper = InvitationKeeper(
+            read: { kept.withLock(\.self) }, write: { data in kept.withLock { $0 = data } })
+        let code = String(repeating: "A", count: 64)
+        let url = try #require(URL(string: "https://example.org/join#\(code)"))
+        let invitation = try #require(OpenedInvitation(url))
+        let day: TimeInterval = 24 * 3600
+        for (later, isAsked) in [(0, true), (day, true), (day + 1, false), (-1, false)] {
+            keeper.keep(invitation, at: start)
+            #expect(keeper.take(at: start + later) == (isAsked ? invitation : nil))
+            #expect(keeper.take(at: start) == nil)
+        }
+        kept.withLock { $0 = Data("{}".utf8) }
+        #expect(keeper.take(at: start) == nil && kept.withLock(\.self) == nil)
+        let locked = InvitationKeeper(read: { throw CancellationError() }, write: { _ in throw CancellationError() })
+        locked.keep(invitation, at: start)
+        #expect(locked.take(at: start) == nil)
     }
 
     @MainActor @Test func `U5 the list of members and the badge follow the engine`() async throws {

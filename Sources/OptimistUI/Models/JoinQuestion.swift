@@ -7,10 +7,12 @@ import Optimist
 struct OpenedInvitation: Sendable, Hashable, Identifiable {
     let link: InvitationLink
 
+    init(link: InvitationLink) { self.link = link }
+
     /// Nil if the URL is not an invitation.
     init?(_ url: URL) {
         guard let link = InvitationLink(url) else { return nil }
-        self.link = link
+        self.init(link: link)
     }
 
     var id: InvitationLink { link }

@@ -10,7 +10,7 @@
         ///
         /// The question shows the invitation's label, role and inviter, if the server can be reached. It names the
         /// account and asks for the name that members see. The person joins only after agreeing. If the user is signed
-        /// out, the question is asked again after signing in, as long as the app runs.
+        /// out, the link waits in this device's keychain for a day, and the question is asked again after signing in.
         /// Other URLs are ignored. English; an app in other languages uses `onOpenURL`, `InvitationLink`,
         /// `SyncEngine.preview(of:)` and `Store.accept(_:as:named:)`.
         ///
@@ -28,19 +28,17 @@
         let account: String?
         let joined: @MainActor (Space) -> Void
         @State private var opened: OpenedInvitation?
-        /// A link that was opened while the user was signed out.
-        @State private var waiting: OpenedInvitation?
 
         func body(content: Content) -> some View {
             content
                 .onOpenURL { url in
                     guard let invitation = OpenedInvitation(url) else { return }
                     opened = invitation
-                    waiting = account == nil ? invitation : nil
+                    if account == nil { InvitationKeeper.keychain.keep(invitation, at: .now) }
                 }
                 .task(id: account) {
-                    guard account != nil, let invitation = waiting else { return }
-                    (opened, waiting) = (invitation, nil)
+                    guard account != nil, let invitation = InvitationKeeper.keychain.take(at: .now) else { return }
+                    opened = invitation
                 }
                 .sheet(item: $opened) { JoinView($0, as: account, joined: joined) }
         }
