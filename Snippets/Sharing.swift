@@ -64,9 +64,7 @@ func followEnds(in store: Store) async {
 }
 
 func move(_ list: TodoList, to space: Space.ID?, in store: Store) async throws {
-    var moved = list
-    moved.space = space
-    try await store.write { [moved] db in try moved.update(db, columns: ["space"]) }
+    try await store.write { db in try list.move(to: space, in: db) }
 }
 
 #if canImport(SwiftUI)
@@ -97,7 +95,7 @@ func move(_ list: TodoList, to space: Space.ID?, in store: Store) async throws {
             inviting = spaces.first { $0.id == list.space }
             guard inviting == nil else { return }
             let space = try await store.store.createSpace(named: list.title, as: account ?? "Me")
-            try await move(list, to: space.id, in: store.store)
+            try await store.store.write { db in try list.move(to: space.id, in: db) }
             inviting = space
         }
     }

@@ -39,9 +39,7 @@ struct ShareButton: View {
             return
         }
         let space = try await store.store.createSpace(named: list.title, as: "Me")
-        var moved = list
-        moved.space = space.id
-        try await store.write { [moved] in try moved.update($0, columns: ["space"]) }
+        try await store.write { try list.move(to: space.id, in: $0) }
         shared = space
     }
 }

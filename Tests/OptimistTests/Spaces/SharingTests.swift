@@ -49,9 +49,7 @@ struct SharingTests {
     }
 
     func move(_ list: SharedList, to space: UUID?, on phone: ListPhone) async throws {
-        try await phone.store.write { db in
-            try db.execute(sql: "UPDATE list SET space = ? WHERE id = ?", arguments: [space, list.id])
-        }
+        try await phone.store.write { db in try list.move(to: space, in: db) }
     }
 
     func items(_ phone: ListPhone) async throws -> [String] {

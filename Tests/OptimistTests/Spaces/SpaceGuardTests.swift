@@ -122,6 +122,26 @@ struct SpaceGuardTests {
             } == nil)
     }
 
+    @Test func `P4 a root row moves with what is below it, and a child or a missing row is not moved by itself`()
+        async throws
+    {
+        try await join(as: .writer)
+        let (list, missing) = (ShoppingList(title: "Groceries"), ShoppingList(title: "Other"))
+        let item = ShoppingItem(listID: list.id, title: "Milk")
+        try await store.write { db in
+            try list.insert(db)
+            try item.insert(db)
+        }
+        let space = space
+        for place in [space, nil] {
+            try await store.write { try list.move(to: place, in: $0) }
+            #expect(try await store.read { try ShoppingList.fetchOne($0, key: ["id": list.id])?.space } == place)
+        }
+        #expect(await refusal { try item.move(to: space, in: $0) } == .invalidTable)
+        #expect(await refusal { try list.move(to: UUID(), in: $0) } == .unknownSpace)
+        await #expect(throws: RecordError.self) { try await store.write { try missing.move(to: space, in: $0) } }
+    }
+
     @Test func `P17 a transaction with many rows below one parent is checked once`() async throws {
         try await join(as: .writer)
         let list = ShoppingList(title: "Groceries", space: space)

@@ -18,9 +18,8 @@ extension SharingPhone {
     /// - Parameter space: Nil moves it to the person's own rows.
     func move(_ list: UUID, to space: UUID?) async throws {
         try await store.write { db in
-            guard var moved = try LabList.fetchOne(db, key: list) else { throw Self.missing("list", list) }
-            moved.space = space
-            try moved.update(db, columns: ["space"])
+            guard let moved = try LabList.fetchOne(db, key: list) else { throw Self.missing("list", list) }
+            try moved.move(to: space, in: db)
         }
     }
 

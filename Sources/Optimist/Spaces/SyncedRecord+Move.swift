@@ -1,0 +1,42 @@
+// This source file is part of the Optimist open source project, under the MIT licence.
+
+public import Foundation
+public import GRDB
+import OptimistCore
+import OptimistWire
+
+extension SyncedRecord {
+    /// Moves the row, with everything below it, to a space. Call it in `Store.write`, also offline.
+    ///
+    /// It sets only the column that names the space, in the database. The record keeps its value.
+    ///
+    /// - Parameter space: Nil: the person's own account.
+    /// - Throws: `OptimistError` with code `invalidTable` if the table's ``SyncRules`` do not name such a column: move
+    ///   the row's root instead. GRDB's `RecordError` if the row does not exist. The write throws at its end if the
+    ///   person may not write in both places, and then writes nothing.
+    public func move(to space: Space.ID?, in db: Database) throws {
+        guard case .own(let column)? = Self.syncRules.space else {
+            throw OptimistError(
+                .invalidTable,
+                """
+                Rows of "\(Self.databaseTableName)" do not name their space. Move the row above them: those below follow.
+                """)
+        }
+        let value = space.map { Self.databaseUUIDEncodingStrategy(for: column).encode($0) }
+        let row = try databaseDictionary
+        let moved = try Self.filter(Column("id") == row["id"]).updateAll(db, Column(column).set(to: value))
+        guard moved > 0 else {
+            throw RecordError.recordNotFound(databaseTableName: Self.databaseTableName, key: ["id": row["id"] ?? .null])
+        }
+    }
+}
+
+extension DatabaseUUIDEncodingStrategy {
+    fileprivate func encode(_ id: Space.ID) -> DatabaseValue {
+        switch self {
+        case .deferredToUUID: id.databaseValue
+        case .uppercaseString: id.uuidString.databaseValue
+        case .lowercaseString: id.uuidString.lowercased().databaseValue
+        }
+    }
+}
