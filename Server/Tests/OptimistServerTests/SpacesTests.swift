@@ -204,6 +204,30 @@ struct SpacesTests {
         #expect(refused == [ServedSpace.bobRow: "crossesSpaces"])
     }
 
+    @Test(arguments: Kind.allCases)
+    func `P2 a row of another account that refers to the same id does not keep a row from moving`(
+        kind: Kind
+    ) async throws {
+        let server = try await server(kind)
+        _ = try await server.found()
+        let list = RowKey.list(1).id
+        for person in ["ann", "eve"] {
+            #expect(try await server.set("List", ServedSpace.lists(1, nil), as: person, in: person) == [:])
+        }
+        let todo: JSONObject = ["create": [RowKey.todo(1).id: ["content": "t", "listId": .string(list)]]]
+        #expect(try await server.set("Todo", todo, as: "eve", in: "eve") == [:])
+        let row: JSON = [
+            "id": .string(list), "space": .string(ServedSpace.space), "@hlc": .string(WriteClock.at(5).description),
+        ]
+        let move: JSONObject = [
+            "fromAccountId": "ann", "onSuccessDestroyOriginal": true, "create": [list: row],
+        ]
+        let moved = try await server.send([server.call("List/copy", move)], as: "ann", push: 1)
+        let answer = try #require(CopyAnswer(json: moved[0].arguments))
+        #expect(answer.created.map(\.id) == [list] && answer.notCreated.isEmpty)
+        #expect(try await server.rows("List", in: "eve") == 1)
+    }
+
     // MARK: - Owners and the end
 
     @Test(arguments: Kind.allCases)

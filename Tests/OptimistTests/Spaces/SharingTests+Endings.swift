@@ -32,6 +32,35 @@ extension SharingTests {
         #expect(try await pending(bob) == 0)
     }
 
+    @Test func `P8 the device of a removed person keeps no invitation and no member of the space`() async throws {
+        let home = try await share("Home")
+        _ = try await invite(to: home)
+        try await sync(bob)
+        #expect(try await bob.count("optimist_invitation") == 1)
+        #expect(try await bob.count("optimist_member") == 2)
+        try await removeBob(from: home)
+        try await sync(bob)
+        #expect(try await bob.count("optimist_invitation") == 0)
+        #expect(try await bob.count("optimist_member") == 0)
+    }
+
+    @Test func `P8 a row that waits in a space is forgotten with the space`() async throws {
+        let (home, work) = (try await share("Home"), try await share("Work"))
+        let list = try await add("Groceries", to: home, on: ann)
+        try await sync(ann, bob)
+        // Another row with the list's id.
+        let other: JSONObject = ["name": "Tools", "space": .string(work.wire)]
+        try await server.create("list", list.id, other, in: work, as: "ann")
+        try await sync(bob)
+        #expect(try await bob.store.parkedRows().map(\.reason) == [.idInOtherSpace])
+        try await removeBob(from: work)
+        try await sync(bob)
+        #expect(try await bob.store.parkedRows().isEmpty)
+        try await server.delete("list", list.id, in: home, as: "ann")
+        try await sync(bob)
+        #expect(try await bob.lists().isEmpty)
+    }
+
     @Test(arguments: [true, false])
     func `P12 a space that another device left is left again after a restore`(isLastOwner: Bool) async throws {
         let home = try await share("Home")

@@ -232,6 +232,16 @@ struct SpaceMoveTests {
         for id in [list.id] + items.map(\.id) { #expect(try await entry(id)?.remote.scope == scope(of: b)) }
     }
 
+    @Test func `P4 a row that has moved follows the transactions of its present space`() async throws {
+        try await begin(in: a)
+        #expect(try await entry(list.id)?.remote.seq == 5)
+        try await receiveEnd(in: a, movedTo: b, generation: 3)
+        // The other space has had fewer transactions.
+        try await receiveList(in: b, generation: 3, seq: 2)
+        #expect(try await entry(list.id)?.remote.seq == 2)
+        #expect(try await store.read { try ShoppingList.fetchAll($0).map(\.space) } == [b])
+    }
+
     private func receiveItem(_ item: ShoppingItem, in space: UUID, generation: Int) async throws {
         let clock = WriteClock(stamp: .zero, device: "other")
         let values: JSONObject = ["title": .string(item.title), "listID": .string(list.id.wire), "aisleID": .null]
@@ -248,11 +258,11 @@ struct SpaceMoveTests {
         try await receive(.deleted(end), of: id, in: space)
     }
 
-    private func receiveList(in space: UUID, generation: Int) async throws {
+    private func receiveList(in space: UUID, generation: Int, seq: Int64 = 9) async throws {
         let clock = WriteClock(stamp: .zero, device: "other")
         let values: JSONObject = ["title": .string(list.title), "space": .string(space.wire)]
         try await receive(
-            .row(RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: 9, values: values)),
+            .row(RowPatch(generation: generation, clocks: ColumnClocks(common: clock), seq: seq, values: values)),
             in: space)
     }
 

@@ -52,6 +52,13 @@ extension World {
             ("days", 20, "SELECT count(*) FROM optimist_account_days"),
             ("lives", 200, "SELECT count(*) FROM optimist_account_epochs"),
             ("bytes of a row", 20_000, "SELECT coalesce(max(length(content)), 0) FROM optimist_rows"),
+            (
+                "accounts with a wrong number of rows", 0,
+                """
+                SELECT count(*) FROM optimist_accounts a WHERE a.row_count <> (SELECT count(*) FROM optimist_rows r
+                WHERE r.account_id = a.account_id AND r.generation % 2 = 1)
+                """
+            ),
         ]
     }
 
