@@ -21,6 +21,7 @@ USING = ["urn:ietf:params:jmap:core", "urn:x-optimist:rowsync"]
 class Person:
     account: str
     token: str
+    email: str
 
 
 class Cluster(Postgres):
@@ -106,12 +107,13 @@ def people(server, count):
     connection, found = server.connect(), []
     run = f"{time.time_ns():x}"
     for number in range(count):
+        email = f"{run}-{number}@example.org"
         status, answer = server.post(connection, "/auth/sign-up", json.dumps({
-            "email": f"{run}-{number}@example.org", "password": "correct horse battery",
+            "email": email, "password": "correct horse battery",
             "device": {"id": f"load{number:06}", "name": "Load"}}), address=f"10.0.{number // 250}.{number % 250}")
         assert status == 201, answer
         grant = json.loads(answer)
-        found.append(Person(grant["account_id"], grant["access_token"]))
+        found.append(Person(grant["account_id"], grant["access_token"], email))
     return found
 
 
