@@ -129,7 +129,9 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             exclude: ["Guard/README.md", "README.md"],
-            resources: [.embedInCode("Admin/Web"), .embedInCode("HTTP/openapi.json")],
+            resources: [
+                .embedInCode("Admin/Web"), .embedInCode("HTTP/openapi.json"), .embedInCode("JoinPage/Web"),
+            ],
             swiftSettings: settings),
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),

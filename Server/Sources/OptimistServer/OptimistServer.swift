@@ -87,7 +87,7 @@ public final class OptimistServer: Service {
                     store: health, settings: $0, attempts: attempts,
                     rate: AttemptRate(burst: $0.burstPerAddress, interval: configuration.attemptIntervals.health),
                     now: believed)
-            })
+            }, joinPage: configuration.joinPage)
     }
 
     /// Listens and answers requests until the task is cancelled, ``shutdown()`` is called, or the service group shuts

@@ -103,6 +103,9 @@ public struct ServerConfiguration: Sendable {
     public var adminPort: Int?
     /// Settings for the app's health reports, `POST /health/reports`. Default: nil, and the route does not exist.
     public var health: HealthSettings?
+    /// The apps that open invitation links, and the page of a link for browsers. Default: nil, and these routes do not
+    /// exist.
+    public var joinPage: JoinPage?
     /// Time, ids, randomness and tasks. Secrets never use these. Default: the system's.
     public var dependencies: Dependencies
     /// Receives the server's log, which never contains tokens, passwords or user data. Default: labelled
@@ -140,7 +143,7 @@ public struct ServerConfiguration: Sendable {
         ownerlessSpaces: OwnerlessSpaces = .inherit, gazetteer: URL? = nil, routes: [AppRoute] = [],
         publicOrigin: String? = nil, connectionsPerAddress: Int = 512, memoryLimit: Int = 512_000_000,
         readerPatience: Duration = .seconds(120), adminPort: Int? = nil, health: HealthSettings? = nil,
-        acceptedTime: Date? = nil,
+        joinPage: JoinPage? = nil, acceptedTime: Date? = nil,
         dependencies: Dependencies = Dependencies(), logger: Logger = Logger(label: "optimist.server")
     ) {
         self.host = host
@@ -176,6 +179,7 @@ public struct ServerConfiguration: Sendable {
         self.memoryLimit = memoryLimit
         self.readerPatience = readerPatience
         self.health = health
+        self.joinPage = joinPage
         self.dependencies = dependencies
         self.logger = logger
     }

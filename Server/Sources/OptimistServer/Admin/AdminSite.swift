@@ -58,7 +58,7 @@ struct AdminAnswerFields: RouterMiddleware {
         if response.headers[.contentSecurityPolicy] == nil { response.headers[.contentSecurityPolicy] = Self.policy }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.cacheControl] = "no-store"
-        if let name = HTTPField.Name("Referrer-Policy") { response.headers[name] = "no-referrer" }
+        response.headers[.referrerPolicy] = "no-referrer"
         return response
     }
 }

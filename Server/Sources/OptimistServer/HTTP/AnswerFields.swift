@@ -29,8 +29,9 @@ struct AnswerFields: RouterMiddleware {
 }
 
 extension HTTPField.Name {
-    // A valid token by RFC 9110 §5.6.2, so never nil.
+    // Valid tokens by RFC 9110 §5.6.2, so never nil.
     static let requestID = Self("X-Request-Id") ?? .from
+    static let referrerPolicy = Self("Referrer-Policy") ?? .from
 }
 
 extension Hummingbird.Request {

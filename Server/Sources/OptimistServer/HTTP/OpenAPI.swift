@@ -19,8 +19,17 @@ enum OpenAPI {
         let statuses: Set<Int>
     }
 
-    /// Exists only on servers that collect health reports.
-    private static let health = "/health/reports"
+    /// Routes that only some servers have.
+    enum Extra: CaseIterable {
+        case health, joinPage
+
+        var paths: [String] {
+            switch self {
+            case .health: ["/health/reports"]
+            case .joinPage: ["/.well-known/apple-app-site-association", "/join"]
+            }
+        }
+    }
 
     private static let file: JSONObject = {
         guard let document = (try? JSON(parsing: PackageResources.openapi_json))?.object else {
@@ -29,8 +38,8 @@ enum OpenAPI {
         return document
     }()
 
-    /// The operations that every server has, whether or not it collects health reports.
-    static let operations = paths(keepsHealth: false).flatMap { path, methods in
+    /// The operations that every server has.
+    static let operations = paths(with: []).flatMap { path, methods in
         (methods.object ?? [:]).members.compactMap { method, operation in
             HTTPRequest.Method(method.uppercased()).map { method in
                 Operation(
@@ -40,9 +49,11 @@ enum OpenAPI {
         }
     }
 
-    /// - Parameter apps: The app's own routes, whose answers only the app knows.
-    static func document(beside apps: [AppRoute] = [], keepsHealth: Bool = false) -> JSON {
-        var all = JSONObject(paths(keepsHealth: keepsHealth))
+    /// - Parameters:
+    ///   - apps: The app's own routes, whose answers only the app knows.
+    ///   - extras: The optional routes of this server.
+    static func document(beside apps: [AppRoute] = [], with extras: Set<Extra> = []) -> JSON {
+        var all = JSONObject(paths(with: extras))
         for app in apps {
             var methods = all[app.path.description]?.object ?? [:]
             methods[app.method.rawValue.lowercased()] = app.json
@@ -53,8 +64,9 @@ enum OpenAPI {
         return .object(document)
     }
 
-    private static func paths(keepsHealth: Bool) -> [(String, JSON)] {
-        (file["paths"]?.object ?? [:]).members.filter { keepsHealth || $0.key != health }.map { ($0.key, $0.value) }
+    private static func paths(with extras: Set<Extra>) -> [(String, JSON)] {
+        let absent = Extra.allCases.filter { !extras.contains($0) }.flatMap(\.paths)
+        return (file["paths"]?.object ?? [:]).members.filter { !absent.contains($0.key) }.map { ($0.key, $0.value) }
     }
 }
 

@@ -26,6 +26,8 @@ struct Routes: Sendable {
     var refusals: RecentRefusals?
     /// Nil if the server does not collect health reports.
     var health: HealthReception?
+    /// Nil if no app opens invitation links.
+    var joinPage: JoinPage?
 
     func add(to router: Router<ServerContext>, beside apps: [AppRoute]) {
         if Self.isTraced { router.add(middleware: TracingMiddleware()) }
@@ -36,7 +38,7 @@ struct Routes: Sendable {
         if let refusals { router.add(middleware: RefusalWatch(refusals: refusals)) }
         router.add(middleware: RequestCheck())
         router.add(middleware: CleanTarget())
-        let document = OpenAPI.document(beside: apps, keepsHealth: health != nil).bytes
+        let document = OpenAPI.document(beside: apps, with: extras).bytes
         router.get("/openapi.json") { _, _ in Response(body: document) }
         addPublic(to: router)
         let users = router.group().add(middleware: Authentication(accounts: accounts)).group(
@@ -61,6 +63,14 @@ struct Routes: Sendable {
         addResetRoutes(to: router)
         addInvitation(to: router)
         if let health { addHealthReports(health, to: router) }
+        if let joinPage { addJoinPage(joinPage, to: router) }
+    }
+
+    private var extras: Set<OpenAPI.Extra> {
+        var extras: Set<OpenAPI.Extra> = []
+        if health != nil { extras.insert(.health) }
+        if joinPage != nil { extras.insert(.joinPage) }
+        return extras
     }
 
     private func addForUsers(to users: RouterGroup<SignedInContext>) {
