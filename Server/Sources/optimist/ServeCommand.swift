@@ -178,6 +178,8 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "app"))
     var health: String?
 
+    @OptionGroup var join: JoinOptions
+
     @Option(
         help: ArgumentHelp(
             "Today's date, to accept the server's clock if it differs by over a day from the last time in the data.",
@@ -302,7 +304,8 @@ struct ServeCommand: AsyncParsableCommand {
                 publicOrigin: publicOrigin, connectionsPerAddress: connectionsPerAddress,
                 memoryLimit: memory * 1_000_000,
                 readerPatience: .seconds(readerPatience), adminPort: adminPort,
-                health: health.map { HealthSettings(app: $0) }, acceptedTime: acceptTime, logger: logger))
+                health: health.map { HealthSettings(app: $0) }, joinPage: try join.page(), acceptedTime: acceptTime,
+                logger: logger))
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],

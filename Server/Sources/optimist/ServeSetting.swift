@@ -55,6 +55,10 @@ struct ServeSetting: Sendable {
         ServeSetting("tombstone-days", .number) { "\($0.tombstoneDays)" },
         ServeSetting("gazetteer", .text) { $0.gazetteer },
         ServeSetting("health", .text) { $0.health },
+        ServeSetting("app-id", .list) { command in
+            command.join.appIDs.isEmpty ? nil : command.join.appIDs.joined(separator: ",")
+        },
+        ServeSetting("app-store", .text) { $0.join.appStore?.absoluteString },
         ServeSetting("accept-time", .text) { $0.acceptTime.map(AcceptedTime.text) },
         ServeSetting("log-level", .text) { $0.logLevel.rawValue },
         ServeSetting("log-format", .text) { $0.logFormat.rawValue },

@@ -51,8 +51,8 @@ class Site:
         # The answers to the requests of each operation by status, and the reasons in them.
         self.seen, self.reasons = Counter(), set()
         self.program = Program(
-            "serve", "--port", "0", "--schema", folder / "schema.json", *place, "--identity-provider",
-            f"oidc:{provider.address} audience=app keys={folder / 'provider.json'}")
+            "serve", "--port", "0", "--schema", folder / "schema.json", *place, "--app-id", "A1B2C3D4E5.org.example.app",
+            "--identity-provider", f"oidc:{provider.address} audience=app keys={folder / 'provider.json'}")
         self.address = self.program.find(r"serves (http://[^ ]+)")
         self.document = json.loads(self.get("/openapi.json"))
         self.enter("sign-up")
@@ -153,7 +153,7 @@ def draw(site, sender):
 def users(sites):
     """With a token, no request drawn from the document gets a server error or an undocumented status."""
     wrong, statuses, operations = draw(sites[0], "user")
-    assert {"post /spaces/invitation", "get /account/deletion"} <= operations, operations
+    assert {"post /spaces/invitation", "get /join", "get /account/deletion"} <= operations, operations
     print(f"      {sum(statuses.values())} answers: {dict(sorted(statuses.items()))}", flush=True)
     assert not wrong, "\n\n".join(wrong)
     assert statuses.get(200) and statuses.get(400), "hardly anything was tried"

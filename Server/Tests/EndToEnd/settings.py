@@ -51,6 +51,26 @@ def order(folder):
     assert printed(OPTIMIST_CONFIG=str(file))[0]["port"] == ("1", str(file))
 
 
+APPS = ["A1B2C3D4E5.org.example.app", "A1B2C3D4E5.org.example.beta"]
+STORE = "https://apps.example.org/app"
+
+
+@claims
+def apps_of_links(folder):
+    """O10 the apps that open links, and their store, come from flags, the environment or a file."""
+    names = ",".join(APPS)
+    file = settings_file(folder, {"app-id": APPS, "app-store": STORE})
+    flags = [word for app in APPS for word in ("--app-id", app)]
+    for found, source in (
+        (printed(*flags)[0], "--app-id"), (printed(OPTIMIST_APP_ID=names)[0], "OPTIMIST_APP_ID"),
+        (printed("--config", file)[0], str(file)),
+    ):
+        assert found["app-id"] == (names, source), found
+    assert found["app-store"] == (STORE, str(file)), found
+    assert printed()[0]["app-id"] == ("-", "default")
+    fails("serve", "--port", "0", "--data", folder / "apps", "--app-store", STORE, saying=["--app-id", APPS[0]])
+
+
 DATABASE = "postgres://127.0.0.1:1/nowhere"
 
 
@@ -133,6 +153,9 @@ def refused(folder):
         ({"one-device": "often"}, ['"one-device" must be true or false']),
         ({"accept": "drop:Todo"}, ['"accept" must be a list']),
         ({"log-level": "loud"}, ['"log-level"', "not a log level"]),
+        ({"app-id": ["org.example.app"]}, ['"app-id"', "a team id of 10 letters or digits", APPS[0]]),
+        ({"app-id": APPS[0]}, ['"app-id" must be a list']),
+        ({"app-store": STORE.replace("https", "http")}, ['"app-store"', "an https URL"]),
         ([1], ["one JSON object"]),
         ("{", ["one JSON object"]),
     ]:
