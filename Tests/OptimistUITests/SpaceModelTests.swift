@@ -19,7 +19,9 @@ struct SpaceModelTests {
     init() { server = InMemoryServer(schema: .lists, now: { [start] in start }) }
 
     private func member(_ role: SpaceRole?, isMe: Bool = false) -> SpaceMember {
-        SpaceMember(id: UUID(), space: UUID(), name: isMe ? "Ann" : nil, role: role, isMe: isMe, state: "synced")
+        SpaceMember(
+            id: UUID(), space: UUID(), name: isMe ? "Ann" : nil, role: role, isMe: isMe, state: "synced", stamp: nil,
+            clock: nil)
     }
 
     private func space(_ role: SpaceRole?, isJoined: Bool = true, isLeaving: Bool = false) -> Space {

@@ -2,6 +2,7 @@
 
 public import Foundation
 public import GRDB
+import OptimistWire
 
 /// A space that the person uses: rows that several people share. Read from the view `optimist_spaces`.
 ///
@@ -59,6 +60,17 @@ public struct SpaceMember: Codable, Sendable, Hashable, Identifiable, FetchableR
     public let isMe: Bool
     /// The sync state of the row: see ``SyncedRecord``.
     public let state: String?
+    /// The stamp of the row, unless its column `space` has another clock.
+    let stamp: Int64?
+    /// The clock of the column `space`, which the person writes once, when joining.
+    let clock: String?
+
+    /// When the person joined or founded the space, by the clock of the person's device. It is not verified. Nil until
+    /// the server has admitted the person.
+    public var since: Date? {
+        let joined = clock.flatMap { WriteClock($0)?.stamp } ?? stamp.map(Stamp.init(rawValue:))
+        return joined.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000) }
+    }
 
     /// The members of a space, by name.
     public static func of(_ space: Space.ID) -> QueryInterfaceRequest<SpaceMember> {

@@ -59,7 +59,9 @@ enum SpaceTables {
         """,
         SpaceMember.databaseTableName: """
         SELECT m.id AS id, m.space AS space, m.name AS name, m.role AS role, m.id IS o.member AS isMe,
-        t.state AS state FROM optimist_member m LEFT JOIN optimist_scope o ON o.space = m.space
+        t.state AS state, nullif(r.clock, 0) AS stamp, json_extract(r.clocks, '$.space') AS clock
+        FROM optimist_member m LEFT JOIN optimist_scope o ON o.space = m.space
+        LEFT JOIN optimist_remote r ON r.tbl = \(members) AND r.id = m.id AND r.generation & 1
         LEFT JOIN optimist_state_optimist_member t ON t.id = m.id WHERE \(isMember("m"))
         """,
         SpaceInvitation.databaseTableName: """

@@ -70,6 +70,9 @@
                         ForEach(roles, id: \.self) { Text($0.label).tag($0) }
                     }
                 }
+                if let since = member.since {
+                    Text("Since \(since.formatted(date: .abbreviated, time: .omitted))").font(.caption)
+                }
                 if list.mayRemove(member) {
                     Button("Remove", role: .destructive, action: remove).buttonStyle(.borderless)
                 }

@@ -27,6 +27,31 @@ extension SharingTests {
         try await phone.store.read { try SpaceMember.of(space).fetchAll($0).map(\.name) }
     }
 
+    @Test func `P1 a member's day of joining is the same on each device, and no later edit changes it`() async throws {
+        let home = try await ann.store.createSpace(named: "Home", as: "Ann").id
+        func since(_ phone: ListPhone) async throws -> [Date?] {
+            try await phone.store.read { try SpaceMember.of(home).fetchAll($0).map(\.since) }
+        }
+        #expect(try await since(ann) == [nil])
+        _ = try await bob.store.accept(try await invite(to: home), as: "Bob")
+        try await sync(bob, ann)
+        let days = try await since(ann)
+        #expect(days.count == 2 && days.allSatisfy { $0 != nil })
+        for phone in [ann, bob] { phone.device.advance(3_600_000) }
+        let members = try await ann.store.read { try SpaceMember.of(home).fetchAll($0) }
+        for role in [SpaceRole.reader, .owner] {
+            try await ann.store.setRole(of: try #require(members.last?.id), to: role)
+            try await sync(ann, bob)
+        }
+        try await bob.store.write {
+            try $0.execute(sql: "UPDATE optimist_member SET name = 'Bobby' WHERE name = 'Bob'")
+        }
+        try await sync(bob, ann)
+        #expect(try await since(ann) == days)
+        #expect(try await since(bob) == days)
+        #expect(try await names(of: home, on: bob) == ["Ann", "Bobby"])
+    }
+
     @Test(arguments: [true, false])
     func `P9 a removed person joins with a later link, before or after the device hears of the removal`(
         hearsFirst: Bool
