@@ -189,28 +189,16 @@ def gates(level):
 
 def release(level):
     """Builds and tries the release form, which operators run."""
-    trial = "EndToEnd/commands.py"
+    # The optimiser has broken the reading of providers' keys, which tests of the debug form could not show.
+    trials = ["EndToEnd/commands.py", "EndToEnd/identity.py"]
     return [
         # The longest stage, so CI skips it if it would not end in time. The type-check above then takes its place.
         Stage("build for release", ["Scripts/build-release"], alone=True, builds=True,
               latest=25 * 60 if level == "ci" else None),
-        Stage(f"{trial}, in release form", [PYTHON, f"Server/Tests/{trial}"], count.counted,
-              ["build for release", "Python packages"],
-              environment={**environment(level), "OPTIMIST": optimist_in("release")}),
+        *(
+            Stage(f"{trial}, in release form", [PYTHON, f"Server/Tests/{trial}"], count.counted,
+                  ["build for release", "Python packages"],
+                  environment={**environment(level), "OPTIMIST": optimist_in("release")})
+            for trial in trials
+        ),
     ]
-
-
-def apple():
-    """Type-checks the code for Apple's systems, which only a Mac can compile."""
-    if platform.system() != "Linux":
-        return []
-    return [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"])]
-
-
-def optimist():
-    """The path of the command after its build."""
-    return os.environ.get("OPTIMIST", optimist_in("debug"))
-
-
-def optimist_in(configuration):
-    return os.path.abspath(f"Server/.build/{configuration}/optimist")

@@ -124,7 +124,7 @@ private enum DER {
 
     private static func length(_ count: Int) -> [UInt8] {
         if count < 0x80 { return [UInt8(count)] }
-        let digits = withUnsafeBytes(of: count.bigEndian) { $0.drop { $0 == 0 } }
+        let digits = withUnsafeBytes(of: count.bigEndian) { Array($0.drop { $0 == 0 }) }
         return [0x80 | UInt8(digits.count)] + digits
     }
 }
