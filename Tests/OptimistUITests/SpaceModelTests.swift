@@ -154,14 +154,14 @@ struct SpaceModelTests {
         let invitation = try #require(OpenedInvitation(url))
         let day: TimeInterval = 24 * 3600
         for (later, isAsked) in [(0, true), (day, true), (day + 1, false), (-1, false)] {
-            keeper.keep(invitation, at: start)
+            try keeper.keep(invitation, at: start)
             #expect(keeper.take(at: start + later) == (isAsked ? invitation : nil))
             #expect(keeper.take(at: start) == nil)
         }
         kept.withLock { $0 = Data("{}".utf8) }
         #expect(keeper.take(at: start) == nil && kept.withLock(\.self) == nil)
         let locked = InvitationKeeper(read: { throw CancellationError() }, write: { _ in throw CancellationError() })
-        locked.keep(invitation, at: start)
+        #expect(throws: CancellationError.self) { try locked.keep(invitation, at: start) }
         #expect(locked.take(at: start) == nil)
     }
 

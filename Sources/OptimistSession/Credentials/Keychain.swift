@@ -1,26 +1,26 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 #if canImport(Security)
-    public import Foundation
+    package import Foundation
     import OptimistCore
     import Security
 
     /// Entries of this device's keychain. They are readable after the first unlock and never leave the device, not even
-    /// in a backup. Each function throws an `OptimistError` that begins with `credentials`.
-    @_spi(Internals) public struct Keychain: Sendable {
+    /// in a backup. Each function throws an `OptimistError` whose code begins with `credentials`.
+    package struct Keychain: Sendable {
         private let service: String
         private let accessGroup: String?
 
         /// - Parameters:
         ///   - service: The name of the entries.
         ///   - accessGroup: Shares the entries with the app's extensions, which need the same entitlement.
-        public init(service: String, accessGroup: String? = nil) {
+        package init(service: String, accessGroup: String? = nil) {
             self.service = service
             self.accessGroup = accessGroup
         }
 
         /// - Returns: Nil if there is no entry of this name.
-        public func read(_ name: String) throws -> Data? {
+        package func read(_ name: String) throws -> Data? {
             var query = query(name)
             query[kSecReturnData as String] = true
             query[kSecMatchLimit as String] = kSecMatchLimitOne
@@ -32,7 +32,7 @@
         }
 
         /// - Returns: False if there is no entry to update.
-        public func update(_ name: String, _ data: Data) throws -> Bool {
+        package func update(_ name: String, _ data: Data) throws -> Bool {
             let status = SecItemUpdate(
                 query(name) as CFDictionary, [kSecValueData as String: data] as [String: Any] as CFDictionary)
             if status == errSecItemNotFound { return false }
@@ -41,7 +41,7 @@
         }
 
         /// - Returns: False if the entry already exists.
-        public func add(_ name: String, _ data: Data) throws -> Bool {
+        package func add(_ name: String, _ data: Data) throws -> Bool {
             var item = query(name)
             item[kSecValueData as String] = data
             item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
@@ -52,14 +52,14 @@
         }
 
         /// Adds an entry, or replaces its data.
-        public func write(_ name: String, _ data: Data) throws {
+        package func write(_ name: String, _ data: Data) throws {
             if try update(name, data) { return }
             if try add(name, data) { return }
             guard try update(name, data) else { throw failure(errSecItemNotFound, .credentialsUnwritable) }
         }
 
         /// Deletes an entry, if there is one.
-        public func delete(_ name: String) throws {
+        package func delete(_ name: String) throws {
             let status = SecItemDelete(query(name) as CFDictionary)
             guard status == errSecSuccess || status == errSecItemNotFound else {
                 throw failure(status, .credentialsUnwritable)

@@ -2,7 +2,7 @@
 
 import Foundation
 import Optimist
-@_spi(Internals) import OptimistSession
+import OptimistSession
 
 /// A link that was opened while the user was signed out. It waits for the next sign-in on this device, at most a day.
 struct WaitingInvitation: Codable, Sendable, Hashable {
@@ -29,9 +29,8 @@ struct InvitationKeeper: Sendable {
     /// Nil deletes the data.
     var write: @Sendable (Data?) throws -> Void
 
-    /// Without a keychain, the invitation is lost when the app ends.
-    func keep(_ invitation: OpenedInvitation, at now: Date) {
-        try? write(JSONEncoder().encode(WaitingInvitation(invitation, at: now)))
+    func keep(_ invitation: OpenedInvitation, at now: Date) throws {
+        try write(JSONEncoder().encode(WaitingInvitation(invitation, at: now)))
     }
 
     /// Returns the invitation that waits, once.

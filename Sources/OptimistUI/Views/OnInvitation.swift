@@ -28,17 +28,21 @@
         let account: String?
         let joined: @MainActor (Space) -> Void
         @State private var opened: OpenedInvitation?
+        /// A link that was opened while signed out and is not in the keychain, because the app may not use it.
+        @State private var unkept: OpenedInvitation?
 
         func body(content: Content) -> some View {
             content
                 .onOpenURL { url in
                     guard let invitation = OpenedInvitation(url) else { return }
                     opened = invitation
-                    if account == nil { InvitationKeeper.keychain.keep(invitation, at: .now) }
+                    guard account == nil else { return }
+                    do { try InvitationKeeper.keychain.keep(invitation, at: .now) } catch { unkept = invitation }
                 }
                 .task(id: account) {
-                    guard account != nil, let invitation = InvitationKeeper.keychain.take(at: .now) else { return }
-                    opened = invitation
+                    let keeper = InvitationKeeper.keychain
+                    guard account != nil, let invitation = keeper.take(at: .now) ?? unkept else { return }
+                    (opened, unkept) = (invitation, nil)
                 }
                 .sheet(item: $opened) { JoinView($0, as: account, joined: joined) }
         }
