@@ -62,11 +62,11 @@ public struct SpaceMember: Codable, Sendable, Hashable, Identifiable, FetchableR
     public let state: String?
     /// The stamp of the row, unless its column `space` has another clock.
     let stamp: Int64?
-    /// The clock of the column `space`, which the person writes once, when joining.
+    /// The clock of the column `space`, which the person writes only to join.
     let clock: String?
 
-    /// When the person joined or founded the space, by the clock of the person's device. It is not verified. Nil until
-    /// the server has admitted the person.
+    /// When the person founded the space or last joined it, by the clock of that device, which is not verified. For a
+    /// member whom the server's operator made, by the server's clock. Nil until the server has admitted the person.
     public var since: Date? {
         let joined = clock.flatMap { WriteClock($0)?.stamp } ?? stamp.map(Stamp.init(rawValue:))
         return joined.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1_000) }

@@ -22,21 +22,14 @@ extension SyncedRecord {
                 Rows of "\(Self.databaseTableName)" do not name their space. Move the row above them: those below follow.
                 """)
         }
-        let value = space.map { Self.databaseUUIDEncodingStrategy(for: column).encode($0) }
+        let stored = try db.columns(in: Self.databaseTableName).first { $0.name == column }
+        let value = space.flatMap { id in
+            stored.flatMap { UUIDForm(of: $0, in: Self.self).stored(id.uuidString.lowercased()) }
+        }
         let row = try databaseDictionary
         let moved = try Self.filter(Column("id") == row["id"]).updateAll(db, Column(column).set(to: value))
         guard moved > 0 else {
             throw RecordError.recordNotFound(databaseTableName: Self.databaseTableName, key: ["id": row["id"] ?? .null])
-        }
-    }
-}
-
-extension DatabaseUUIDEncodingStrategy {
-    fileprivate func encode(_ id: Space.ID) -> DatabaseValue {
-        switch self {
-        case .deferredToUUID: id.databaseValue
-        case .uppercaseString: id.uuidString.databaseValue
-        case .lowercaseString: id.uuidString.lowercased().databaseValue
         }
     }
 }

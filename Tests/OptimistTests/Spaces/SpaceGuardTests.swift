@@ -122,7 +122,7 @@ struct SpaceGuardTests {
             } == nil)
     }
 
-    @Test func `P4 a root row moves with what is below it, and a child or a missing row is not moved by itself`()
+    @Test func `P4 a root row moves with the rows below it, and a child or a missing row is refused`()
         async throws
     {
         try await join(as: .writer)
