@@ -55,6 +55,7 @@ struct SetEvaluation {
         var spaceLimits = SpaceLimits()
         /// The sender's spaces, if the push may enter one.
         var spaces: SpaceCount?
+        /// The sender of the push.
         var writer = Writer.server
         var device: String?
         var origins: Set<String> = []
@@ -68,7 +69,7 @@ struct SetEvaluation {
         /// The texts already matched with their columns' patterns.
         var texts = MatchedTexts()
 
-        /// The sender. Nil: a program, or the operator.
+        /// The sender, if it is a person.
         var person: String? { if case .person(let id) = writer { id } else { nil } }
     }
 

@@ -62,11 +62,11 @@ public struct AppliedRow: Sendable {
             var place: LogPosition? = LogPosition(seq: position + 1, ordinal: 0)
             while let start = place, start.seq <= last {
                 let changes = try changes(type: name, from: start, limit: 1_000, maxBytes: maxBytes)
-                let ended = try ends(of: changes.rows.filter { $0.place.seq <= last && !$0.isAlive }, name)
+                let enders = try writers(of: changes.rows.filter { $0.place.seq <= last && !$0.isAlive }, name)
                 for logged in changes.rows where logged.place.seq <= last {
                     room -= logged.byteCount
                     if room < 0 { last = max(position + 1, logged.place.seq - 1) }
-                    let row = try AppliedRow(logged, ended[logged.id], name, type, account)
+                    let row = try AppliedRow(logged, enders[logged.id], name, type, account)
                     rows[logged.place.seq, default: []].append((logged.place.ordinal, row))
                 }
                 place = changes.next
@@ -80,26 +80,36 @@ public struct AppliedRow: Sendable {
         return page
     }
 
-    /// A page has deleted rows without the data that only the server keeps.
-    private func ends(of rows: [LoggedRow], _ type: String) throws -> [String: StoredRow] {
-        rows.isEmpty ? [:] : try self.rows(type: type, ids: rows.map(\.id))
+    /// The writers of deletions who are not the person whose account it is. A page has deleted rows without the data that
+    /// only the server keeps. That data has the rows' last values, so few rows are read at a time.
+    private func writers(of deleted: [LoggedRow], _ type: String) throws -> [String: Writer] {
+        var writers: [String: Writer] = [:]
+        for start in stride(from: 0, to: deleted.count, by: Self.deletedRowsAtOnce) {
+            let ids = deleted[start...].prefix(Self.deletedRowsAtOnce).map(\.id)
+            for (id, row) in try rows(type: type, ids: ids) { writers[id] = row.memory.writer }
+        }
+        return writers
     }
+
+    private static var deletedRowsAtOnce: Int { 16 }
 }
 
 extension AppliedRow {
-    /// - Parameter ended: The stored row, if it was deleted.
+    /// - Parameter ender: For a deleted row: the sender of the deletion. Nil: the person whose account it is.
     fileprivate init(
-        _ logged: LoggedRow, _ ended: StoredRow?, _ name: String, _ type: TypeSchema, _ account: String
+        _ logged: LoggedRow, _ ender: Writer?, _ name: String, _ type: TypeSchema, _ account: String
     ) throws {
         key = RowKey(name, logged.id)
         isNew = logged.isAlive && logged.bornSeq == logged.place.seq
-        let stored =
-            ended
-            ?? StoredRow(
-                content: logged.content, hidden: logged.hidden, seq: logged.place.seq, ordinal: logged.place.ordinal,
-                bornSeq: logged.bornSeq)
+        guard logged.isAlive else {
+            (values, writer) = (nil, ender ?? .person(account))
+            return
+        }
+        let stored = StoredRow(
+            content: logged.content, hidden: logged.hidden, seq: logged.place.seq, ordinal: logged.place.ordinal,
+            bornSeq: logged.bornSeq)
         guard let stored else { throw StoreError.damagedRow(key) }
-        values = logged.isAlive ? stored.row.shown(as: type) : nil
+        values = stored.row.shown(as: type)
         writer = stored.memory.writer ?? .person(account)
     }
 }

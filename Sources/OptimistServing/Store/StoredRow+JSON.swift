@@ -13,7 +13,7 @@ import OptimistWire
         return tombstone.json.bytes
     }
 
-    /// The JSON of the data that pages omit. Nil: the row has no such data, like most rows.
+    /// The JSON of the data that pages omit. Nil: the row does not have such data, like most rows of a person alone.
     public var hidden: [UInt8]? {
         var object = JSONObject()
         if !row.counters.isEmpty { object.append("totals", .map(row.counters) { .map($0) { $0.json } }) }
