@@ -140,6 +140,13 @@ struct AuditTests {
                 #expect(try await server.call(person, "List/set", call)["created"]?.object?.isEmpty ?? true)
             }
             for number in 0..<3 { try await push(bob, number) }
+            // The space is the source of a move that its reader may not make.
+            let list = RowKey.list(1).id
+            let move: JSON = [
+                "fromAccountId": .string(Self.account), "accountId": .string(bob.account),
+                "onSuccessDestroyOriginal": true, "create": [list: ["id": .string(list), "space": .null]],
+            ]
+            #expect(try await server.call(bob, "List/copy", move)["notCreated"] != .null)
             try await push(eve, 1)
             let lowered: JSON = [
                 "accountId": .string(Self.account), "update": [ServedSpace.annRow: ["role": "reader"]],
@@ -222,7 +229,7 @@ struct AuditTests {
                         milliseconds: milliseconds + Int64(number) * 1_000)
                 }
                 _ = try account.append([], day: 1)
-                try account.note(events)
+                _ = try account.note(events)
             }
             #expect(try await site.count(of: "optimist_audit", account: Self.account) == SpaceEvent.limit + 1)
             let sweep = TombstoneSweep(store: server.storage.rows, tombstoneDays: 90)

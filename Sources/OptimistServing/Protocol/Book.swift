@@ -9,7 +9,7 @@ struct Book {
     /// The state when the request began.
     let opening: SyncState
     private(set) var changedTypes: Set<String> = []
-    /// What the request added to the audit of the space.
+    /// The events that the request added to the audit of the space.
     private(set) var events: [SpaceEvent] = []
 
     /// For a request that only reads.
@@ -41,8 +41,7 @@ struct Book {
     mutating func append(_ changes: [RowChange], _ events: [SpaceEvent], day: Int) throws {
         guard let transaction else { throw MethodError("serverFail", "The request was not opened for writing.") }
         if !changes.isEmpty { _ = try transaction.append(changes, day: day) }
-        if !events.isEmpty { try transaction.note(events) }
+        if !events.isEmpty { self.events += try transaction.note(events) }
         changedTypes.formUnion(changes.map(\.key.type))
-        self.events += events
     }
 }

@@ -39,7 +39,7 @@ import OptimistCore
         public var response: [UInt8]
         /// The accounts that the request changed, in the order of their ids.
         public var changes: [AccountChange]
-        /// What the request added to the audits of spaces, in the order of their accounts' ids.
+        /// The events that the request added to the audits of spaces, in the order of their accounts' ids.
         public var events: [(account: String, event: SpaceEvent)]
         public var report: SetReport
     }

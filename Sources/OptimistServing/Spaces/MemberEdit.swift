@@ -76,10 +76,11 @@ struct MemberEdit {
 
     /// Stores the changes. Without changes the account's state stays.
     func store() throws -> SpaceCare.Change {
+        var noted: [SpaceEvent] = []
         if !changes.isEmpty {
             _ = try account.append(changes, day: clock.day)
-            try account.note(events.all)
+            noted = try account.note(events.all)
         }
-        return SpaceCare.Change(state: SyncState(epoch: account.epoch, seq: account.seq), events: events.all)
+        return SpaceCare.Change(state: SyncState(epoch: account.epoch, seq: account.seq), events: noted)
     }
 }

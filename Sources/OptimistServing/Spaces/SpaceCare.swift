@@ -50,11 +50,11 @@ public import Foundation
         }
     }
 
-    /// What a function did.
+    /// The effects of a change.
     public struct Change: Hashable, Sendable {
         /// The state of the space afterwards.
         public var state: SyncState
-        /// What it added to the audit.
+        /// The events that it added to the audit.
         public var events: [SpaceEvent]
     }
 

@@ -25,8 +25,8 @@
         case movedIn, movedOut
         /// The last members left, or the operator deleted the space.
         case ended
-        /// The space's rules refused a member's rows. The detail is the error's code. Noted once a day for each person
-        /// and code, so that a member cannot push other events out of the audit.
+        /// The space's rules refused a member's rows. The detail is the error's code. The same refusal of a person is noted
+        /// once a day, so that a member cannot push other events out of the audit.
         case refused
     }
 
@@ -52,15 +52,29 @@
         self.milliseconds = milliseconds
     }
 
-    /// An equal refusal at this time or later, in milliseconds since 1970, replaces the event. Nil: it is not a refusal.
-    public var repeatsSince: Int64? {
-        what == Kind.refused.rawValue ? milliseconds - 86_400_000 : nil
+    /// Whether an earlier event makes this one needless: it is the same refusal of a person within a day.
+    func repeats(_ earlier: SpaceEvent) -> Bool {
+        what == Kind.refused.rawValue && earlier.what == what && earlier.person == person && earlier.detail == detail
+            && earlier.milliseconds > milliseconds - Self.dayMilliseconds
     }
+
+    private static let dayMilliseconds: Int64 = 86_400_000
+    /// How many of the latest events a new refusal is compared with, so that a refused push is little work.
+    public static let compared = 100
 
     /// The most events of a space that the server keeps. It removes the oldest of more.
     public static let limit = 10_000
     /// For how many days the server keeps an event.
     public static let days = 400
+}
+
+@_spi(Internals) extension [SpaceEvent] {
+    /// The events that the audit does not have yet.
+    ///
+    /// - Parameter latest: The latest events of the audit, ``SpaceEvent/compared`` of them.
+    public func new(to latest: some Sequence<SpaceEvent>) -> [SpaceEvent] {
+        filter { event in !latest.contains(where: event.repeats) }
+    }
 }
 
 /// Derives the events of one transaction in a space from its changed rows.
@@ -160,11 +174,16 @@ extension SetEvaluation {
         for (other, count) in moves(where: { $0.source == place ? $0.book : nil }) {
             events.addMove(.movedOut, of: count, other)
         }
-        for (operation, verdict) in zip(operations, verdicts) where operation.book == place || operation.source == place
-        {
+        for (operation, verdict) in zip(operations, verdicts) where placeThatRefuses(operation) == place {
             if case .refused(let error) = verdict { events.add(refusal: error.type) }
         }
         return events.all
+    }
+
+    /// A move from a space that the sender may only read is refused there, and any other row in its destination.
+    private func placeThatRefuses(_ operation: RowOperation) -> Int {
+        guard let source = operation.source, books[source].access.role == .reader else { return operation.book }
+        return source
     }
 
     /// How many rows moved, by the other account, in the order of the accounts.

@@ -47,15 +47,6 @@ struct AccountNotes: Sendable {
         return Expiry.seq(before: day, seq: seq, lastDay: lastDay, noted: noted)
     }
 
-    /// Whether an earlier event replaces a new one.
-    func has(_ event: SpaceEvent) -> Bool {
-        guard let since = event.repeatsSince else { return false }
-        return events.contains {
-            $0.event.milliseconds >= since && $0.event.what == event.what && $0.event.person == event.person
-                && $0.event.detail == event.detail
-        }
-    }
-
     /// Whether events have expired, or there are too many.
     func hasExpiredEvents(_ expiry: Expiry) -> Bool {
         events.count > SpaceEvent.limit

@@ -266,8 +266,10 @@ final class InMemoryTransaction: AccountTransaction {
         return seq
     }
 
-    func note(_ events: [SpaceEvent]) {
-        for event in events where !contents.notes.has(event) { contents.notes.events.append((seq, event)) }
+    func note(_ events: [SpaceEvent]) -> [SpaceEvent] {
+        let new = events.new(to: contents.notes.events.suffix(SpaceEvent.compared).map(\.event))
+        contents.notes.events += new.map { (seq, $0) }
+        return new
     }
 
     private func note(_ change: MembershipChange) {

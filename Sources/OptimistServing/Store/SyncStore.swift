@@ -171,9 +171,9 @@
     ///
     /// The store uses `day` later, to derive when a row was deleted.
     func append(_ changes: [RowChange], day: Int) throws -> Int64
-    /// Adds events to the audit of the space, under the present seq. Call it after ``append(_:day:)``. Leaves out an
-    /// event that an earlier one replaces: see ``SpaceEvent/repeatsSince``.
-    func note(_ events: [SpaceEvent]) throws
+    /// Adds the events that are ``Swift/Array/new(to:)`` the audit of the space, under the present seq, and returns them.
+    /// Call it after ``append(_:day:)``.
+    func note(_ events: [SpaceEvent]) throws -> [SpaceEvent]
     /// Purges at most `limit` expired tombstones, oldest first, and raises ``AccountSnapshot/floor`` to the transaction
     /// of the last purged tombstone. Also removes expired events, and those beyond ``SpaceEvent/limit``. Returns whether
     /// expired tombstones remain.

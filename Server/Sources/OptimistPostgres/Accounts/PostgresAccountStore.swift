@@ -258,12 +258,7 @@ struct PostgresAccountStore: AccountStore {
     }
 
     func events(of space: String, before place: LogPosition?, limit: Int) async throws -> [AuditedEvent] {
-        try await pool.run { connection in
-            let rows = try connection.query(
-                AccountStatement.events,
-                [.text(space), .int(place?.seq ?? .max), .int(place?.ordinal ?? .max), .int(limit)])
-            return (0..<rows.count).map { AuditedEvent(rows, $0) }
-        }
+        try await pool.run { try AuditedEvent.latest(limit, of: space, before: place, $0) }
     }
 
     func isDeleted(account: String) async throws -> Bool {

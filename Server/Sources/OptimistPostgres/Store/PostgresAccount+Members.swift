@@ -42,16 +42,13 @@ extension PostgresAccount {
 }
 
 extension PostgresAccount {
-    func note(_ events: [SpaceEvent]) throws {
-        for event in events {
+    func note(_ events: [SpaceEvent]) throws -> [SpaceEvent] {
+        let latest = try AuditedEvent.latest(SpaceEvent.compared, of: account, connection)
+        try meter?.step(count: latest.count)
+        return try AuditedEvent.new(events, at: seq, after: latest).map { audited in
             try meter?.step()
-            try connection.enqueue(
-                RowStatement.noteEvent,
-                [
-                    .text(account), .int(seq), .int(event.milliseconds), .text(event.what), .text(event.person),
-                    .text(event.device), .text(event.subject), .text(event.detail),
-                    event.repeatsSince.map { .int($0) } ?? .null,
-                ])
+            try connection.enqueue(RowStatement.addEvent, audited.values(of: account))
+            return audited.event
         }
     }
 }
@@ -62,6 +59,16 @@ extension AuditedEvent {
             .text(account), .int(place.seq), .int(place.ordinal), .int(event.milliseconds), .text(event.what),
             .text(event.person), .text(event.device), .text(event.subject), .text(event.detail),
         ]
+    }
+
+    /// The latest events of a space, newest first.
+    static func latest(
+        _ limit: Int, of space: String, before place: LogPosition? = nil, _ connection: PostgresConnection
+    ) throws -> [AuditedEvent] {
+        let place = place ?? LogPosition(seq: .max, ordinal: .max)
+        let rows = try connection.query(
+            AccountStatement.events, [.text(space), .int(place.seq), .int(place.ordinal), .int(limit)])
+        return (0..<rows.count).map { AuditedEvent(rows, $0) }
     }
 
     /// Reads the seq, the ordinal and the event's columns.

@@ -9,7 +9,7 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
     case notePush, hasExpired, forget, setFloor, forgetPushes, forgetDays
     case reported, setReported
     case found, dropPushes, drop, membership, members, join, endMembership
-    case noteEvent, addEvent, forgetEvents
+    case addEvent, forgetEvents
     case allRows, renameType, rewrite, clearIndex
 
     var sql: String {
@@ -30,14 +30,6 @@ enum RowStatement: String, PostgresStatement, CaseIterable {
         case .reported: "SELECT reported FROM optimist_accounts WHERE account_id = $1"
         case .setReported:
             "UPDATE optimist_accounts SET reported = greatest(reported, $2) WHERE account_id = $1"
-        case .noteEvent:
-            """
-            INSERT INTO optimist_audit (account_id, seq, ordinal, at, what, person_id, device, subject, detail)
-            SELECT $1, $2, (SELECT coalesce(max(ordinal) + 1, 0) FROM optimist_audit WHERE account_id = $1 AND seq = $2),
-                $3::bigint, $4, $5, $6, $7, $8
-            WHERE $9::bigint IS NULL OR NOT EXISTS (SELECT 1 FROM optimist_audit
-                WHERE account_id = $1 AND what = $4 AND person_id = $5 AND detail = $8 AND at >= $9)
-            """
         case .addEvent:
             """
             INSERT INTO optimist_audit (account_id, seq, ordinal, at, what, person_id, device, subject, detail)

@@ -14,6 +14,18 @@ package struct AuditedEvent: Hashable, Sendable {
         self.event = event
     }
 
+    /// The events that an audit does not have yet, in the places after its last event.
+    ///
+    /// - Parameters:
+    ///   - seq: The space's last transaction.
+    ///   - latest: The latest events of the audit, newest first.
+    package static func new(_ events: [SpaceEvent], at seq: Int64, after latest: [AuditedEvent]) -> [AuditedEvent] {
+        let last = latest.first.flatMap { $0.place.seq == seq ? $0.place.ordinal : nil } ?? -1
+        return events.new(to: latest.map(\.event)).enumerated().map { ordinal, event in
+            AuditedEvent(place: LogPosition(seq: seq, ordinal: last + 1 + ordinal), event: event)
+        }
+    }
+
     /// The form that operators and exports get.
     var json: JSONObject {
         let time = Date(timeIntervalSince1970: Double(event.milliseconds) / 1_000)

@@ -4,22 +4,22 @@ import GRDB
 @_spi(Internals) import OptimistServing
 
 extension SQLiteAccount {
-    func note(_ events: [SpaceEvent]) throws {
+    func note(_ events: [SpaceEvent]) throws -> [SpaceEvent] {
+        let latest = try AuditedEvent.latest(SpaceEvent.compared, of: account, in: db)
+        try meter?.step(count: latest.count)
         let insert = try db.cachedStatement(
             sql: """
                 INSERT INTO optimist_audit (account_id, seq, ordinal, at, what, person_id, device, subject, detail)
-                SELECT ?1, ?2,
-                    (SELECT coalesce(max(ordinal) + 1, 0) FROM optimist_audit WHERE account_id = ?1 AND seq = ?2),
-                    ?3, ?4, ?5, ?6, ?7, ?8
-                WHERE ?9 IS NULL OR NOT EXISTS (SELECT 1 FROM optimist_audit
-                    WHERE account_id = ?1 AND what = ?4 AND person_id = ?5 AND detail = ?8 AND at >= ?9)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
-        for event in events {
+        return try AuditedEvent.new(events, at: seq, after: latest).map { audited in
             try meter?.step()
+            let (place, event) = (audited.place, audited.event)
             try insert.execute(arguments: [
-                account, seq, event.milliseconds, event.what, event.person, event.device, event.subject, event.detail,
-                event.repeatsSince,
+                account, place.seq, place.ordinal, event.milliseconds, event.what, event.person, event.device,
+                event.subject, event.detail,
             ])
+            return event
         }
     }
 

@@ -115,16 +115,7 @@ extension SQLiteAccountStore {
     }
 
     func events(of space: String, before place: LogPosition?, limit: Int) async throws -> [AuditedEvent] {
-        let place = place ?? LogPosition(seq: .max, ordinal: .max)
-        return try await reader.read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT \(AuditedEvent.columns) FROM optimist_audit
-                    WHERE account_id = ? AND (seq, ordinal) < (?, ?) ORDER BY seq DESC, ordinal DESC LIMIT ?
-                    """, arguments: [space, place.seq, place.ordinal, limit]
-            ).map(AuditedEvent.init)
-        }
+        try await reader.read { try AuditedEvent.latest(limit, of: space, before: place, in: $0) }
     }
 
     func isDeleted(account: String) async throws -> Bool {
@@ -202,6 +193,20 @@ extension SQLiteAccountStore {
 
 extension AuditedEvent {
     static let columns = "seq, ordinal, what, person_id, device, subject, detail, at"
+
+    /// The latest events of a space, newest first.
+    static func latest(
+        _ limit: Int, of space: String, before place: LogPosition? = nil, in db: Database
+    ) throws -> [AuditedEvent] {
+        let place = place ?? LogPosition(seq: .max, ordinal: .max)
+        return try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(columns) FROM optimist_audit
+                    WHERE account_id = ? AND (seq, ordinal) < (?, ?) ORDER BY seq DESC, ordinal DESC LIMIT ?
+                    """), arguments: [space, place.seq, place.ordinal, limit]
+        ).map(AuditedEvent.init)
+    }
 
     init(_ row: Row) {
         self.init(

@@ -154,7 +154,7 @@ struct Attack {
         let leaks = judge.leaks(in: sent.answer, to: sent.request, of: sender, isMember: true)
         #expect(leaks.isEmpty, "[leaked] \(name): \(leaks)")
         let (home, after) = (AttackedSpace.home.account, try scene.tables.contents())
-        let (old, new) = (before.withoutPushes(of: home), after.withoutPushes(of: home))
+        let (old, new) = (before.withoutNotes(of: home), after.withoutNotes(of: home))
         if isAllowed, old[home] != new[home] { changes += 1 }
         for account in Set(old.keys).union(new.keys) where account != sender.account {
             if account == home, isAllowed { continue }

@@ -61,10 +61,14 @@ struct StoredTables {
 }
 
 extension StoredTables.Contents {
-    /// The contents without the push numbers in a space. The server keeps a member's number even if it refuses all rows.
-    func withoutPushes(of account: String) -> Self {
+    /// The contents without the push numbers and the audited refusals in a space, which the server keeps even if it
+    /// refuses all rows.
+    func withoutNotes(of account: String) -> Self {
         var contents = self
-        contents[account] = contents[account]?.filter { !$0.contains("FROM optimist_pushes") }
+        contents[account] = contents[account]?.filter { row in
+            let isRefusal = row.contains("FROM optimist_audit") && row.contains("refused")
+            return !isRefusal && !row.contains("FROM optimist_pushes")
+        }
         return contents
     }
 }

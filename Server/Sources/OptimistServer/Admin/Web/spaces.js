@@ -10,6 +10,7 @@ const events = {
   founded: 'founded, first owner', invited: 'invitation made', changedInvitation: 'invitation changed',
   revoked: 'invitation revoked', joined: 'joined with the invitation', admitted: 'made a member', role: 'role changed',
   removed: 'removed', left: 'left', movedIn: 'rows moved in from', movedOut: 'rows moved out to', ended: 'ended',
+  refused: 'rows refused',
 };
 
 const quota = (space) => `${space.rows} of ${space.maxRows}`;
