@@ -17,10 +17,15 @@ struct ViewsCommand: AsyncParsableCommand {
             running, and deleted rows are left out.
             """)
     @Option(
-        help: ArgumentHelp("The SQLite file to write or replace, for a data directory.", valueName: "file"))
+        help: ArgumentHelp(
+            "The SQLite file to write, for a data directory. An existing file is replaced only if it is such a report.",
+            valueName: "file"))
     var to: String?
-    @Option(help: ArgumentHelp("The schema of the PostgreSQL database for the views.", valueName: "schema"))
-    var into = "optimist_views"
+    @Option(
+        help: ArgumentHelp(
+            "The schema of the PostgreSQL database for the views.", discussion: "Default: optimist_views.",
+            valueName: "schema"))
+    var into: String?
     @Option(
         help: ArgumentHelp("The PostgreSQL role that may read the views, and nothing else here.", valueName: "role"))
     var reader: String?
@@ -31,6 +36,7 @@ struct ViewsCommand: AsyncParsableCommand {
         switch try options.place {
         case .database(let url):
             guard to == nil else { throw ValidationError("--to is for a data directory.") }
+            let into = into ?? "optimist_views"
             let database = shared.database(url)
             try await explainingErrors(of: "views", at: database.place) {
                 let opening = PostgresOpening(database: database, logger: Logger(label: "optimist.views"))
@@ -42,6 +48,9 @@ struct ViewsCommand: AsyncParsableCommand {
                 say(ReportView.grants(of: into, to: "ROLE"))
             }
         case .directory(let directory):
+            guard into == nil else {
+                throw ValidationError("--into is for a PostgreSQL database. Name the SQLite file with --to.")
+            }
             guard let to else { throw ValidationError("Name the SQLite file to write with --to.") }
             guard reader == nil else { throw ValidationError("--reader is for a PostgreSQL database.") }
             try await explainingErrors(of: "views", at: directory.path) {

@@ -81,21 +81,10 @@ package enum DataBackup {
     }
 
     private static func refuse(_ target: URL, inside source: URL) throws {
-        let (inner, outer) = (resolved(target), resolved(source))
-        guard inner.starts(with: outer) else { return }
+        guard target.isInside(source) else { return }
         throw OptimistError(
             .unreadableData,
             "\(target.path) is in \(source.path), the directory being copied. Choose a directory outside it.")
-    }
-
-    /// Resolves the links in the part of the path that exists.
-    private static func resolved(_ url: URL) -> [String] {
-        var (present, rest): (URL, [String]) = (url.absoluteURL.standardizedFileURL, [])
-        while !FileManager.default.fileExists(atPath: present.path), present.pathComponents.count > 1 {
-            rest.insert(present.lastPathComponent, at: 0)
-            present.deleteLastPathComponent()
-        }
-        return present.resolvingSymlinksInPath().pathComponents + rest
     }
 
     private static func check(_ directory: URL) throws -> Report {

@@ -5,6 +5,7 @@ import GRDB
 package import OptimistCore
 @_spi(Internals) import OptimistServing
 @_spi(Internals) import OptimistWire
+import SystemPackage
 
 extension OptimistError.Code {
     /// Views or a report cannot be made as they were ordered.
@@ -14,12 +15,16 @@ extension OptimistError.Code {
 /// Copies the living rows of a data directory into a SQLite file for reports, with a table for each type. The file has no
 /// passwords, hashes or tokens.
 package enum ReportFile {
-    /// Writes the file as of one moment, even while a server runs. Replaces an earlier file at once. Blocks the thread.
+    /// "OpRp", in the file's header. It identifies a report, so that the next report may replace it.
+    private static let applicationID: UInt32 = 0x4F70_5270
+
+    /// Writes the file as of one moment, even while a server runs. Replaces an earlier report at once. Blocks the thread.
     ///
     /// - Returns: The number of rows of each type.
     /// - Throws: `OptimistError` with code `unreadableData` or `schemaConflict`, or `views.bad` if the file cannot be
-    ///   written.
+    ///   written, is in the data directory, or exists and is neither empty nor a report. All files then stay as they are.
     package static func write(_ directory: URL, to file: URL) throws -> [String: Int] {
+        try checkReplaceable(file, by: directory)
         let source = try ServerDatabase.openForReading(directory)
         guard let schema = try RememberedSchema.read(in: directory) else {
             throw OptimistError.noServedSchema(at: directory.path)
@@ -37,11 +42,52 @@ package enum ReportFile {
             return counts
         } catch {
             try? FileManager.default.removeItem(at: draft)
-            throw OptimistError(.badViews, "The report \(file.path) cannot be written: \(error).", cause: error)
+            throw OptimistError(
+                .badViews,
+                "The report \(file.path) cannot be written: \(reason(error)). An earlier report was not changed.",
+                cause: error)
+        }
+    }
+
+    private static func checkReplaceable(_ file: URL, by directory: URL) throws {
+        guard !file.isInside(directory) else {
+            throw OptimistError(
+                .badViews,
+                "\(file.path) is in the data directory \(directory.path). Nothing was changed. Choose a file outside it."
+            )
+        }
+        guard let found = try? Stat(FilePath(file.path)) else { return }
+        guard found.type == .regular, found.size == 0 || isReport(file) else {
+            throw OptimistError(
+                .badViews,
+                """
+                \(file.path) already exists and is not a report of `optimist views`. It was not changed. Move it away, \
+                or choose another file.
+                """)
+        }
+    }
+
+    /// Reads only the header, because SQLite could write files next to the database.
+    ///
+    /// > Source: SQLite, "Database File Format", 1.3: the application id has four bytes, the first byte is the highest.
+    private static func isReport(_ file: URL) -> Bool {
+        guard let header = try? FileHandle(forReadingFrom: file).read(upToCount: 72), header.count == 72 else {
+            return false
+        }
+        let mark = header.dropFirst(68).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return header.starts(with: "SQLite format 3\0".utf8) && mark == applicationID
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as DatabaseError: error.message ?? error.resultCode.description
+        case let error as POSIXError: String(cString: strerror(error.code.rawValue))
+        default: "\(error)"
         }
     }
 
     private static func copy(_ schema: Schema, _ source: Database, _ target: Database) throws -> [String: Int] {
+        try target.execute(sql: "PRAGMA application_id = \(applicationID)")
         var counts: [String: Int] = [:]
         for (type, definition) in schema.types.sorted(by: { $0.key < $1.key }) {
             let columns = ReportColumns(of: definition).columns
