@@ -31,7 +31,8 @@ ON_THEIR_OWN = [
     "EndToEnd/account.py", "EndToEnd/identity.py", "Browser/admin.py", "EndToEnd/jmap.py", "EndToEnd/settings.py",
     "EndToEnd/running.py", "EndToEnd/sharing.py", "EndToEnd/export_database.py", "EndToEnd/hooks.py",
     "EndToEnd/service_keys.py", "EndToEnd/service_jobs.py", "EndToEnd/webhooks.py", "EndToEnd/webhook_settings.py",
-    "EndToEnd/imports.py", "EndToEnd/exports.py", "EndToEnd/identity_stores.py", "Browser/join.py",
+    "EndToEnd/imports.py", "EndToEnd/import_files.py", "EndToEnd/exports.py", "EndToEnd/identity_stores.py",
+    "Browser/join.py",
 ]
 # More such tests. The tests of the screens cover the essentials of these, so only the full form runs them.
 LABS_OF_THEIR_OWN = ["EndToEnd/lab_screens.py", "EndToEnd/lab_servers.py"]

@@ -15,7 +15,8 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import", abstract: "Import rows from a file into the accounts of their users.",
         discussion: """
             The file has one row in each line: JSON objects (.jsonl), or CSV with the names of the columns in its first \
-            line (.csv). Rows merge by the rules of the server, as if a device had written them at --as-of. \
+            line (.csv). The file must be UTF-8. \
+            Rows merge by the rules of the server, as if a device had written them at --as-of. \
             Rows that break a rule are listed with their lines, and the others are stored. An import that was \
             interrupted is started again: it begins at the first line, and rows that are stored already do not change.
 
@@ -68,10 +69,6 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// The rows of a batch are sorted by account. The more rows it has, the more of them share an account's transaction.
-    private static let maxRows = 32_000
-    private static let maxBytes = 16 << 20
-
     func run() async throws {
         switch try options.place {
         case .database(let url):
@@ -101,41 +98,33 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads the file to its end, and prints the report. Reads the next batch while a batch is stored.
+    /// Reads the file to its end, and prints the report. Reads the next batch while a batch is stored. If the rest of the
+    /// file cannot be read, the lines before are stored.
     private func send(_ carryOut: @Sendable (ImportBatch) async throws -> ImportReport) async throws {
-        var file = try ImportFile(path: file)
+        let file = try ImportFile(path: file, accountColumn: accountColumn)
         let empty = ImportBatch(
             run: UUID().uuidString, type: type, accountKey: accountFrom, issuer: issuer, accountColumn: accountColumn,
             idColumn: idColumn,
             milliseconds: try asOf.map { Int64($0.timeIntervalSince1970 * 1000) } ?? file.modifiedMilliseconds,
             isDryRun: dryRun, isText: file.format == .csv)
+        var reader = ImportReader(file, empty)
         var total = ImportReport()
         var refused = 0
         // The type of an empty file is also checked.
-        var batch = try Self.fill(empty, from: &file)
+        var batch = reader.next()
+        if batch.lines.isEmpty, let trouble = reader.trouble { throw trouble }
         repeat {
             let present = batch
             async let stored = carryOut(present)
-            let next = Result { try Self.fill(empty, from: &file) }
+            batch = reader.next()
             let report = try await stored
             for row in report.refused { say("line \(row.line): \(row.code): \(row.message)".shown()) }
             total.add(report)
             refused += report.refused.count
-            batch = try next.get()
         } while !batch.lines.isEmpty
         say(summary(total, refused: refused))
+        if let trouble = reader.trouble { throw trouble }
         if refused > 0 { throw ExitCode.failure }
-    }
-
-    /// Without lines: the file has ended.
-    private static func fill(_ empty: ImportBatch, from file: inout ImportFile) throws -> ImportBatch {
-        var batch = empty
-        var bytes = 0
-        while batch.lines.count < maxRows, bytes < maxBytes, let line = try file.row() {
-            bytes += line.text.utf8.count
-            batch.lines.append(line)
-        }
-        return batch
     }
 
     private func summary(_ total: ImportReport, refused: Int) -> String {

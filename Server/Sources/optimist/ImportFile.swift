@@ -23,14 +23,19 @@ struct ImportFile: ~Copyable {
     private var isAtEnd = false
     private var line = 1
     private var header: [String]?
+    private let accountColumn: String
+    private var isMarkSkipped = false
 
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let pieceBytes = 1 << 20
     /// A longer line is not a row.
     private static let maxLineBytes = 8 << 20
 
+    /// - Parameter accountColumn: A column that a CSV file must have.
     /// - Throws: `OptimistError` with code `import.bad` if the file cannot be read, or its name ends differently.
-    init(path: String) throws {
+    init(path: String, accountColumn: String) throws {
         self.path = path
+        self.accountColumn = accountColumn
         (format, descriptor) = try Self.opened(path)
     }
 
@@ -63,61 +68,79 @@ struct ImportFile: ~Copyable {
         OptimistError(.badImport, "\(path) cannot be read: \(String(cString: strerror(errno))).")
     }
 
-    /// The next row as a JSON object, or nil at the end. Skips empty lines.
+    /// The next row as a JSON object, or its fault. Nil at the end. Skips empty lines.
     ///
     /// - Throws: `OptimistError` with code `import.bad`, which names the line, if the rest of the file cannot be read as
     ///   rows.
     mutating func row() throws -> ImportBatch.Line? {
-        switch format {
-        case .jsonl:
-            while let text = try record() {
-                defer { line += 1 }
-                if text.contains(where: { !UInt8.isSpace($0) }) {
-                    return ImportBatch.Line(number: line, text: String(decoding: text, as: UTF8.self))
+        while let record = try record() {
+            let first = line
+            line += 1 + record.count { $0 == UInt8(ascii: "\n") }
+            if !record.contains(where: { !UInt8.isSpace($0) }) { continue }
+            switch format {
+            case .jsonl:
+                guard let text = String(validating: record, as: UTF8.self) else {
+                    return ImportBatch.Line(number: first, fault: .notUTF8)
                 }
+                return ImportBatch.Line(number: first, text: text)
+            case .csv:
+                if let row = try csvRow(record, inLine: first) { return row }
             }
-            return nil
-        case .csv: return try csvRow()
         }
+        return nil
     }
 
     // MARK: - CSV
 
-    private mutating func csvRow() throws -> ImportBatch.Line? {
-        while let text = try record() {
-            let first = line
-            line += 1 + text.count { $0 == UInt8(ascii: "\n") }
-            if !text.contains(where: { !UInt8.isSpace($0) }) { continue }
-            let fields = try CSVFields.fields(of: text, inLine: first, of: path)
+    /// Nil: the record has the names of the columns.
+    private mutating func csvRow(_ record: ArraySlice<UInt8>, inLine first: Int) throws -> ImportBatch.Line? {
+        do throws(ImportBatch.Fault) {
+            guard String(validating: record, as: UTF8.self) != nil else { throw .notUTF8 }
+            let fields = try CSVFields.fields(of: record)
             guard let header else {
-                guard Set(fields).count == fields.count, !fields.contains("") else {
-                    throw OptimistError(.badImport, "\(path), line \(first): Each column needs its own name.")
-                }
+                try checkHeader(fields)
                 header = fields
-                continue
+                return nil
             }
             guard fields.count == header.count else {
-                throw OptimistError(
-                    .badImport,
-                    "\(path), line \(first): It has \(fields.count) values, and the first line has \(header.count).")
+                throw .notCSV("The number of values is \(fields.count), and the first line has \(header.count) names.")
             }
             let object = JSONObject(zip(header, fields).map { ($0, .string($1)) })
             return ImportBatch.Line(number: first, text: object.description)
+        } catch {
+            var fault = error
+            if line - first > 1 { fault.message += " It ends in line \(line - 1), because a quote has line breaks." }
+            guard header != nil else {
+                throw OptimistError(.badImport, "\(path), line \(first): \(fault.message)")
+            }
+            return ImportBatch.Line(number: first, fault: fault)
         }
-        return nil
+    }
+
+    private func checkHeader(_ names: [String]) throws(ImportBatch.Fault) {
+        guard Set(names).count == names.count, !names.contains("") else {
+            throw .notCSV("Each column needs its own name.")
+        }
+        guard names.contains(accountColumn) else {
+            let advice =
+                names.contains { $0.contains(";") }
+                ? "Separate values by commas, not by semicolons." : "Name the column of accounts with --account-column."
+            throw .notCSV("The column \"\(accountColumn)\" is missing. \(advice)")
+        }
     }
 
     // MARK: - Pieces
 
     /// The bytes up to the next line break, which is not in quotes if the file is CSV. Nil at the end.
     private mutating func record() throws -> ArraySlice<UInt8>? {
+        try skipMark()
         var searched = next
-        var isQuoted = false
+        var quotes = CSVQuotes()
         while true {
             while searched < buffer.count {
                 let byte = buffer[searched]
-                if byte == UInt8(ascii: "\""), format == .csv { isQuoted.toggle() }
-                if byte == UInt8(ascii: "\n"), !isQuoted {
+                if format == .csv { quotes.read(byte) }
+                if byte == UInt8(ascii: "\n"), !quotes.isOpen {
                     defer { next = searched + 1 }
                     return buffer[next..<searched]
                 }
@@ -126,17 +149,34 @@ struct ImportFile: ~Copyable {
             if isAtEnd {
                 guard next < buffer.count else { return nil }
                 defer { next = buffer.count }
-                guard !isQuoted else {
-                    throw OptimistError(.badImport, "\(path), line \(line): A quote does not end.")
-                }
+                if quotes.isOpen { throw unreadable("A quote in this row does not end.") }
                 return buffer[next...]
             }
             guard buffer.count - next <= Self.maxLineBytes else {
-                throw OptimistError(.badImport, "\(path), line \(line): A row may have at most 8 MB.")
+                throw unreadable(
+                    "A row may have at most 8 MB.\(quotes.isOpen ? " Perhaps a quote in it does not end." : "")")
             }
             searched -= next
             try readPiece()
         }
+    }
+
+    /// The error for the row in the present line, which has no end.
+    private func unreadable(_ problem: String) -> OptimistError {
+        OptimistError(
+            .badImport,
+            """
+            \(path), line \(line): \(problem) The lines before it are not affected, and the rest was not read. Correct \
+            the row, and import the file again.
+            """)
+    }
+
+    /// Skips the mark that some programs put before UTF-8.
+    private mutating func skipMark() throws {
+        if isMarkSkipped { return }
+        isMarkSkipped = true
+        while buffer.count < Self.mark.count, !isAtEnd { try readPiece() }
+        if buffer.starts(with: Self.mark) { next = Self.mark.count }
     }
 
     private mutating func readPiece() throws {
@@ -159,11 +199,9 @@ struct ImportFile: ~Copyable {
 enum CSVFields {
     private static let quote = UInt8(ascii: "\"")
 
-    static func fields(of record: ArraySlice<UInt8>, inLine line: Int, of path: String) throws -> [String] {
+    static func fields(of record: ArraySlice<UInt8>) throws(ImportBatch.Fault) -> [String] {
         var record = record
         if record.last == UInt8(ascii: "\r") { record.removeLast() }
-        // The mark that some programs put before UTF-8.
-        if line == 1, record.starts(with: [0xEF, 0xBB, 0xBF]) { record.removeFirst(3) }
         var fields: [String] = []
         var field: [UInt8] = []
         var index = record.startIndex
@@ -178,7 +216,7 @@ enum CSVFields {
                 index += 1
             case quote where isQuoted:
                 guard following == nil || following == UInt8(ascii: ",") else {
-                    throw OptimistError(.badImport, "\(path), line \(line): A comma must follow the end of a quote.")
+                    throw .notCSV("A comma must follow the end of a quote.")
                 }
                 isQuoted = false
             case quote where field.isEmpty: isQuoted = true
@@ -192,6 +230,29 @@ enum CSVFields {
         end()
         return fields
     }
+}
+
+/// Finds the line breaks that end records: those outside quotes. A quote begins only at the start of a field, as in
+/// ``CSVFields``.
+private struct CSVQuotes {
+    private(set) var isOpen = false
+    /// Whether the next quote opens: a field starts, or a quote has just closed, so that two of them stand for one.
+    private var mayOpen = true
+
+    mutating func read(_ byte: UInt8) {
+        if byte == UInt8(ascii: "\"") {
+            (isOpen, mayOpen) = (!isOpen && mayOpen, isOpen)
+        } else if !isOpen {
+            mayOpen = byte == UInt8(ascii: ",")
+        }
+    }
+}
+
+extension ImportBatch.Fault {
+    fileprivate static let notUTF8 = Self(
+        code: "notUTF8", message: "The line is not UTF-8. Save the file as UTF-8, and import it again.")
+
+    fileprivate static func notCSV(_ message: String) -> Self { Self(code: "notCSV", message: message) }
 }
 
 extension UInt8 {

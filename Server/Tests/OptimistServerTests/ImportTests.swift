@@ -187,4 +187,15 @@ struct ImportTests {
             #expect(report.refused.map(\.code) == ["blocked"] && report.waiting == 0)
         }
     }
+
+    @Test func `J4 a line with a fault is refused in its place`() async throws {
+        try await serving { server, http async throws in
+            _ = try await http.signUp("ann@example.org")
+            var batch = batch(["", #"{"account": "ann@example.org", "name": "good"}"#, "{"])
+            batch.lines[0] = ImportBatch.Line(number: 1, fault: ImportBatch.Fault(code: "notUTF8", message: "No."))
+            let report = try await server.imports.carryOut(batch)
+            #expect(report.written == 1 && report.refused.map(\.code) == ["notUTF8", "notJSON"])
+            #expect(report.refused[0] == .init(line: 1, code: "notUTF8", message: "No."))
+        }
+    }
 }

@@ -16,12 +16,31 @@ package struct ImportBatch: Codable, Sendable {
     package struct Line: Codable, Sendable {
         /// Counted from 1. In CSV, the line where the row begins.
         package var number: Int
-        /// A JSON object.
+        /// A JSON object. Empty if the line has a fault.
         package var text: String
+        /// Why the line is refused. Nil: its text has to be checked.
+        package var fault: Fault?
 
         package init(number: Int, text: String) {
             self.number = number
             self.text = text
+        }
+
+        package init(number: Int, fault: Fault) {
+            self.number = number
+            text = ""
+            self.fault = fault
+        }
+    }
+
+    /// Why a line is not imported.
+    package struct Fault: Error, Codable, Equatable, Sendable {
+        package var code: String
+        package var message: String
+
+        package init(code: String, message: String) {
+            self.code = code
+            self.message = message
         }
     }
 

@@ -18,26 +18,22 @@ struct ImportLine {
         var values: JSONObject
     }
 
-    struct Fault: Error {
-        var code: String
-        var message: String
-    }
-
     /// The namespace of derived ids. Never change it, because a second import would then store all rows again.
     private static let names = NameUUID(namespace: [
         0xBA, 0x89, 0x03, 0x92, 0xD3, 0xA1, 0x4B, 0x98, 0x89, 0xB2, 0x82, 0x5C, 0x7C, 0xA5, 0x3D, 0xB8,
     ])
 
-    func row(_ line: ImportBatch.Line) throws(Fault) -> Row {
+    func row(_ line: ImportBatch.Line) throws(ImportBatch.Fault) -> Row {
+        if let fault = line.fault { throw fault }
         let json: JSON
         do { json = try JSON(parsing: line.text.utf8) } catch {
-            throw Fault(code: "notJSON", message: "The line is not JSON.")
+            throw ImportBatch.Fault(code: "notJSON", message: "The line is not JSON.")
         }
         guard let object = json.object else {
-            throw Fault(code: "notJSON", message: "The line is not a JSON object.")
+            throw ImportBatch.Fault(code: "notJSON", message: "The line is not a JSON object.")
         }
         guard let account = object[batch.accountColumn].flatMap(Self.name) else {
-            throw Fault(
+            throw ImportBatch.Fault(
                 code: "accountNotFound", message: "\"\(batch.accountColumn)\" is missing, which names the account.")
         }
         var values: [JSONObject.Member] = []

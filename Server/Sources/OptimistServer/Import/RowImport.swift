@@ -68,7 +68,7 @@ package final class RowImport: Sendable {
         var read: [ImportLine.Row] = []
         read.reserveCapacity(batch.lines.count)
         for text in batch.lines {
-            do throws(ImportLine.Fault) { read.append(try line.row(text)) } catch {
+            do throws(ImportBatch.Fault) { read.append(try line.row(text)) } catch {
                 report.refused.append(.init(line: text.number, code: error.code, message: error.message))
             }
         }
