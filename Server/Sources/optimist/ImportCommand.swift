@@ -17,8 +17,9 @@ struct ImportCommand: AsyncParsableCommand {
             The file has one row in each line: JSON objects (.jsonl), or CSV with the names of the columns in its first \
             line (.csv). The file must be UTF-8. \
             Rows merge by the rules of the server, as if a device had written them at --as-of. \
-            Rows that break a rule are listed with their lines, and the others are stored. An import that was \
-            interrupted is started again: it begins at the first line, and rows that are stored already do not change.
+            Rows that break a rule are listed with their lines, and the others are stored. If several lines have the \
+            same id and account, only the first counts. An import that was interrupted is started again: it begins at \
+            the first line, and rows that are stored already do not change.
 
             A row without an id, or with an id that is not a UUID, gets a UUID that is always the same for the same \
             row. References use the same ids as the file. The server may keep running.

@@ -2,10 +2,11 @@
 
 import OptimistServer
 
-/// Reads the batches of a file.
+/// Reads the batches of a file, and refuses lines whose row an earlier line has.
 struct ImportReader: ~Copyable {
     private var file: ImportFile
     private let empty: ImportBatch
+    private var rows = NamedRows()
     /// Why the rest of the file cannot be read. The batches have all lines before it.
     private(set) var trouble: (any Error)?
 
@@ -24,7 +25,8 @@ struct ImportReader: ~Copyable {
         var batch = empty
         var bytes = 0
         do {
-            while trouble == nil, batch.lines.count < Self.maxRows, bytes < Self.maxBytes, let line = try file.row() {
+            while trouble == nil, batch.lines.count < Self.maxRows, bytes < Self.maxBytes, var line = try file.row() {
+                rows.check(&line, of: empty)
                 bytes += line.text.utf8.count
                 batch.lines.append(line)
             }

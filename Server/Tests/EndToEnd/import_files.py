@@ -88,6 +88,23 @@ def unreadable(sites):
 
 
 @claims
+def repeated(sites):
+    """J2 if a file has an id twice, the first line counts, also in a newer file."""
+    for site in sites:
+        email, account = site.person("repeated")
+        first, second, third = (
+            f'{{"account":"{email}","id":"x","title":"{title}"}}\n' for title in ("b", "a", "c"))
+        # The last line is in a second batch.
+        content = (first + second + "[]\n" * 32_000 + third).encode()
+        for time, written in [("2026-01-01T00:00:00Z", 1), ("2026-01-01T00:00:00Z", 0), ("2026-01-02T00:00:00Z", 0)]:
+            status, said, _ = imported(site, "twice.jsonl", content, "--as-of", time)
+            found = [kind for kind in kinds(said) if not kind.endswith("notJSON")]
+            assert status == 1 and found == ["line 2: duplicate", "line 32003: duplicate"], found
+            assert said[-1] == f"{written} rows written, {1 - written} unchanged, 32002 refused.", said[-1]
+            assert titles(site, account) == ["b"]
+
+
+@claims
 def replaced(sites):
     """J5 `optimist views` replaces only its own report, and not the server's files."""
     site = sites[0]

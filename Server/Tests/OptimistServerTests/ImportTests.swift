@@ -188,6 +188,47 @@ struct ImportTests {
         }
     }
 
+    /// Refuses the lines whose row an earlier line has, as the command does.
+    private func withoutRepetitions(_ batch: ImportBatch) -> ImportBatch {
+        var (checked, named) = (batch, NamedRows())
+        for place in checked.lines.indices { named.check(&checked.lines[place], of: batch) }
+        return checked
+    }
+
+    @Test func `J2 the first line of an id counts, so that a second import changes nothing`() async throws {
+        try await serving { server, http async throws in
+            let ann = try await http.signUp("ann@example.org")
+            let names: [JSON] = ["b", "a", 7, "c"]
+            let lines = names.map { #"{"account": "ann@example.org", "id": "1", "name": \#($0)}"# }
+            for (time, written) in [(Self.exported, 1), (Self.exported, 0), (Self.exported + 1000, 0)] {
+                let report = try await server.imports.carryOut(withoutRepetitions(batch(lines, at: time)))
+                #expect(report.written == written && report.unchanged == 1 - written)
+                #expect(
+                    report.refused.map(\.line) == [2, 3, 4] && report.refused.allSatisfy { $0.code == "duplicate" })
+                #expect(try await rows("List", of: ann, on: server).values.map { $0["name"] } == ["b"])
+            }
+        }
+    }
+
+    @Test func `J2 lines have the same row if they write its account and its id differently`() {
+        func repeated(_ lines: [String], by key: ImportBatch.AccountKey = .email) -> [Int] {
+            withoutRepetitions(batch(lines, by: key)).lines.filter { $0.fault != nil }.map(\.number)
+        }
+        let derived = Self.names.uuid(of: "List/1".utf8)
+        #expect(
+            repeated([
+                #"{"account": "ann@example.org", "id": "1"}"#, #"{"account": "Ann@Example.org ", "id": 1}"#,
+                #"{"account": "eve@example.org", "id": "1"}"#, #"{"account": "ann@example.org", "id": "2"}"#,
+                #"{"account": "ann@example.org", "id": "\#(derived.uppercased())"}"#, "[]", "{", "[]", #"{"id": "1"}"#,
+                #"{"account": "ann@example.org"}"#, #"{"account": "ann@example.org"}"#,
+            ]) == [2, 5])
+        let space = RowKey.id(0xABC)
+        let account = SpaceAccount.id(ofSpace: space) ?? ""
+        let lines = [space, space.uppercased(), account, "a1", "A1"].map { #"{"account": "\#($0)", "id": "1"}"# }
+        #expect(repeated(lines, by: .column) == [2, 3])
+        #expect(repeated(lines, by: .identity).isEmpty)
+    }
+
     @Test func `J4 a line with a fault is refused in its place`() async throws {
         try await serving { server, http async throws in
             _ = try await http.signUp("ann@example.org")

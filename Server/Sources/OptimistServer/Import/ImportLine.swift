@@ -56,12 +56,12 @@ struct ImportLine {
     }
 
     /// A UUID is an id. Any other text becomes a UUID, so that references can name rows as the file does.
-    private static func id(named name: String, type: String) -> String {
+    static func id(named name: String, type: String) -> String {
         let lower = name.lowercased()
         return RowID.isValid(lower) ? lower : names.uuid(of: "\(type)/\(name)".utf8)
     }
 
-    private static func name(_ value: JSON) -> String? {
+    static func name(_ value: JSON) -> String? {
         switch value {
         case .string(let text): text.isEmpty ? nil : text
         case .int(let number): String(number)

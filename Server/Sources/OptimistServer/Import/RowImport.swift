@@ -126,7 +126,7 @@ package final class RowImport: Sendable {
 
     private func find(_ keys: Set<String>, _ batch: ImportBatch) async throws -> [String: String] {
         if batch.accountKey == .column {
-            return Dictionary(uniqueKeysWithValues: keys.map { ($0, SpaceAccount.id(ofSpace: $0.lowercased()) ?? $0) })
+            return Dictionary(uniqueKeysWithValues: keys.map { ($0, ImportBatch.account(inColumn: $0)) })
         }
         var found = known.withLock { known in
             if known.run != batch.run || known.accounts.count > KnownAccounts.limit {
