@@ -99,6 +99,9 @@ extension IdentityProvider {
             if url == nil { try Self.check(file: place, of: "keys") }
         }
         if let file = settings["secret"]?.last {
+            guard !signsWithPublishedKeys else {
+                throw .init("secret is not for \(issuer), which signs with keys that it publishes. Remove secret.")
+            }
             try Self.check(file: file, of: "secret")
             (keys, algorithms) = (.secret(file: URL(filePath: file)), [.hs256])
         }

@@ -360,6 +360,9 @@ def settings(folder):
             "appel": "must begin with apple", "apple": "needs audience=ID", "apple audience=a algorithm=none": "one of",
             "oidc:https://a.example audience=a nonce=x": "one of", "google audience=a colour=red": "has an unknown setting",
             "supabase:abc": "needs the URL",
+            f"apple audience=a secret={secret}": "Remove secret", f"google audience=a secret={secret}": "Remove secret",
+            f"firebase:demo secret={secret}": "Remove secret",
+            f"oidc:https://appleid.apple.com audience=a secret={secret}": "Remove secret",
             f"supabase:https://a.example secret={folder}/missing": "cannot be read"}.items():
         status, _, problem = run("serve", "--print-configuration", "--identity-provider", text)
         assert status != 0 and words in problem, (text, problem)

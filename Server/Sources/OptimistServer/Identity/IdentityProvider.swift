@@ -18,7 +18,7 @@ public struct IdentityProvider: Hashable, Sendable {
         /// A set of keys in a file, which the server reads when it starts.
         case file(URL)
         /// A file with the secret that the provider uses for HS256, at least 32 bytes, read when the server starts.
-        /// White space around it is ignored.
+        /// White space around it is ignored. Apple, Google and Firebase do not use one.
         case secret(file: URL)
     }
 
@@ -123,6 +123,9 @@ extension IdentityProvider {
         }
         guard !algorithms.isEmpty else { throw bad("name at least one algorithm.") }
         if case .secret = keys {
+            guard !signsWithPublishedKeys else {
+                throw bad("it signs with keys that it publishes, and not with a secret. Remove the secret.")
+            }
             guard algorithms == [.hs256] else { throw bad("a secret is for HS256 only.") }
         } else if algorithms.contains(.hs256) {
             throw bad("HS256 needs a secret.")
@@ -134,6 +137,13 @@ extension IdentityProvider {
             case .file(let file), .secret(let file): file.isFileURL
             }
         guard isSafe else { throw bad("its keys must be at an https URL.") }
+    }
+
+    /// Whether the issuer never signs with a shared secret: Apple, Google or Firebase. A server that took a secret for
+    /// it would accept tokens of everyone who has the secret, and none of the issuer's.
+    package var signsWithPublishedKeys: Bool {
+        let hosts = ["appleid.apple.com", "accounts.google.com", "securetoken.google.com"]
+        return URL(string: issuer)?.host().map { hosts.contains($0.lowercased()) } ?? false
     }
 
     /// > Source: OpenID Connect Discovery 1.0 §4.

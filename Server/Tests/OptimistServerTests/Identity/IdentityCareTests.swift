@@ -296,6 +296,16 @@ struct IdentityCareTests {
         #expect(try await error { $0.keys = .file(missing) }.contains("cannot be read"))
         #expect(try await error { ($0.keys, $0.algorithms) = (.secret(file: missing), [.hs256]) }.contains("cannot be"))
         #expect(try await error { $0.keys = .secret(file: missing) }.contains("HS256 only"))
+        let presets: [IdentityProvider] = [
+            .apple(audiences: ["app"]), .google(audiences: ["app"]), .firebase(project: "demo"),
+        ]
+        for preset in presets {
+            #expect(
+                try await error { provider in
+                    provider = preset
+                    (provider.keys, provider.algorithms) = (.secret(file: missing), [.hs256])
+                }.contains("Remove the secret"))
+        }
         let twice = await #expect(throws: OptimistError.self) {
             try await Site().open { $0.identityProviders = [good, good] }
         }
