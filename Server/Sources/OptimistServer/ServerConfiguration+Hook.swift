@@ -27,17 +27,26 @@ extension ServerConfiguration {
 
     var loggingHook: GroupHook? {
         guard var hook else { return nil }
-        hook.onFailure = { [onFailure = hook.onFailure, logger] failure in
+        hook.onFailure = { [onFailure = hook.onFailure, address = hook.address, logger] failure in
+            var metadata: Logger.Metadata = [:]
+            if let address { metadata["hook"] = "\(address)" }
             switch failure {
-            case .late: logger.error("The app's willApply took too long. The group was deferred.")
+            case .late:
+                if address != nil { metadata["failure"] = "\(DeliverySchedule.Failure.late)" }
+                logger.error("The app's willApply took too long. The group was deferred.", metadata: metadata)
             case .threw(let error):
-                logger.error(
-                    "The app's willApply failed. The group was deferred.",
-                    metadata: ["error.type": "\(type(of: error))"])
+                switch error {
+                case let call as DeliverySchedule.Failure: metadata["failure"] = "\(call)"
+                case is HookAnswer.Malformed: metadata["failure"] = "malformed"
+                // Its description may have what people wrote.
+                default: metadata["error.type"] = "\(type(of: error))"
+                }
+                logger.error("The app's willApply failed. The group was deferred.", metadata: metadata)
             case .badAmendment(let key):
+                metadata["row.type"] = "\(key.type)"
                 logger.error(
                     "The app's willApply made an amendment that is not allowed or fails a check. The group was deferred.",
-                    metadata: ["row.type": "\(key.type)"])
+                    metadata: metadata)
             }
             onFailure(failure)
         }

@@ -4,8 +4,8 @@
     webhook_receiver.py PORT FOLDER
 
 It adds a line `ACCOUNT SEQ ROWS` for each transaction to FOLDER/notes. FOLDER/fault has the words that it obeys:
-`slow`, `500`, `410`, `redirect`, `bytes=COUNT`, which lengthens its answers with spaces, or `refuse=ACCOUNT`, which
-answers 500 to the transactions of one account.
+`slow`, `500`, `410`, `401`, `redirect`, `bytes=COUNT`, which lengthens its answers with spaces, or `refuse=ACCOUNT`,
+which answers 500 to the transactions of one account.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Receiver(guide["Receiver"]):
             self.send_header("location", "/elsewhere")
             self.send_header("content-length", "0")
             return self.end_headers()
-        for fault in ("500", "410"):
+        for fault in ("500", "410", "401"):
             if fault in local.faults and status == 200:
                 status = int(fault)
         for fault in local.faults:

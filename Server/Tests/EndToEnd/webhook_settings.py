@@ -132,15 +132,25 @@ def figures(sites):
 
 
 @claims
-def redirecting_hook(sites):
-    """D4 D7 A hook that redirects defers the group, and the server does not follow it."""
+def failing_hook(sites):
+    """D4 D7 A hook that fails defers the group, the log says why, and the server does not follow a redirect."""
     for site in sites:
         gate = site.receivers["gate"]
-        gate.fault("redirect")
-        [error] = site.write(site.accounts[1])["notCreated"].values()
-        assert error["type"] == "serverFail", error
+
+        def defers(failure):
+            [error] = site.write(site.accounts[1])["notCreated"].values()
+            assert error["type"] == "serverFail", error
+            pattern = rf"failure=\"?{re.escape(failure)}\"? hook=\S+/gate\b\S* .*willApply failed"
+            eventually(f"the log has {failure}", lambda: any(re.search(pattern, server.said) for server in site.servers))
+
+        for fault, failure in ("redirect", "redirected"), ("401", "status.401"):
+            gate.fault(fault)
+            defers(failure)
         assert not (gate.folder / "redirected").exists()
         gate.fault("")
+        gate.program.kill()
+        defers("unreachable")
+        gate.start()
         assert site.write(site.accounts[1])["created"]
 
 

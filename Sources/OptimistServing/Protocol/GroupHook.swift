@@ -29,6 +29,8 @@ public struct GroupHook: Sendable {
     var deadline: Duration
     /// Receives the reason when a group is postponed. Default: ignores it.
     @_spi(Internals) public var onFailure: @Sendable (Failure) -> Void
+    /// The address that the function calls, for the server's log, without secrets. Nil: it does not call an address.
+    @_spi(Internals) public var address: String?
 
     /// Why a group was postponed.
     public enum Failure: Sendable {

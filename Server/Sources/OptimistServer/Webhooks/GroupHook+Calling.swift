@@ -2,7 +2,7 @@
 
 public import Foundation
 import OptimistCore
-public import OptimistServing
+@_spi(Internals) public import OptimistServing
 import OptimistWire
 
 extension GroupHook {
@@ -12,7 +12,7 @@ extension GroupHook {
     /// and `rows`, each with `type`, `id`, `before`, `after` and `changed`. The answer has status 200 and a JSON object:
     /// empty, or with `amend`, a list of objects with `type`, `id` and `values`, or with `refuse`, an object with
     /// `code`, `message` and optionally `columns`. Any other answer postpones the group, like an error of a hook in
-    /// Swift. Redirects are not followed.
+    /// Swift. Redirects are not followed. The server's log names the address, without its query, and the failure.
     ///
     /// - Parameters:
     ///   - url: `http` or `https`, without a user.
@@ -28,12 +28,17 @@ extension GroupHook {
                 "A hook needs an http or https URL without a user, one or two secrets, and a positive deadline.")
         }
         let call = SignedCall(url: url, secrets: secrets, dependencies: Dependencies())
-        return GroupHook(deadline: deadline) { group in
+        var hook = GroupHook(deadline: deadline) { group in
             let answer = try await call.post(
                 group.message.bytes, id: "will_\(UUID().uuidString.lowercased())", within: nil)
-            guard answer.status == 200 else { throw DeliverySchedule.Failure.status(answer.status) }
-            return try HookAnswer.amendments(in: answer.body)
+            switch answer.status {
+            case 200: return try HookAnswer.amendments(in: answer.body)
+            case 300..<400: throw DeliverySchedule.Failure.redirected
+            default: throw DeliverySchedule.Failure.status(answer.status)
+            }
         }
+        hook.address = url.shownAddress
+        return hook
     }
 }
 
@@ -42,9 +47,9 @@ enum HookAnswer {
     /// The answer is not as `GroupHook.calling` documents it.
     struct Malformed: Error {}
 
-    /// - Throws: `RowFault` if the endpoint refuses the group, ``Malformed``, or an error of the parser.
+    /// - Throws: `RowFault` if the endpoint refuses the group, or ``Malformed``.
     static func amendments(in body: [UInt8]) throws -> [RowAmendment] {
-        guard let answer = try JSON(parsing: body).object,
+        guard let answer = try? JSON(parsing: body).object,
             answer.members.allSatisfy({ ["amend", "refuse"].contains($0.key) })
         else { throw Malformed() }
         if let refusal = answer["refuse"] {
