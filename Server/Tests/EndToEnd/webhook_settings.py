@@ -61,11 +61,15 @@ class Site(webhooks.Site):
         return [next(each for each in json.loads(text)["webhooks"] if each["name"] == name)
                 for text in self.admin("/admin/api/webhooks")]
 
-    def figure(self, figure, name, more=""):
-        """The largest value of a figure of a webhook at the servers."""
+    def figure(self, figure, name, more="", total=max):
+        """The largest value of a figure of a webhook at the servers, or another total of their values."""
         pattern = rf'^optimist_webhook_{figure}{{(?=[^}}]*webhook="{name}")(?=[^}}]*{more})[^}}]*}} (\S+)$'
         values = [value for text in self.admin("/metrics") for value in re.findall(pattern, text, re.M)]
-        return max(map(float, values), default=0)
+        return total([0, *map(float, values)])
+
+    def calls(self, name, outcome):
+        """How many calls of a webhook ended so, at all servers: they call it in turn."""
+        return self.figure("calls_total", name, f'outcome="{outcome}"', sum)
 
 
 @claims
@@ -96,7 +100,7 @@ def figures(sites):
     """D6 The operator's port shows the state, lag and last failure of a failing receiver, and none waits afterwards."""
     for site in sites:
         notes, account = site.receivers["notes"], site.accounts[0]
-        failed = site.figure("calls_total", "notes", 'outcome="failed"')
+        failed = site.calls("notes", "failed")
         notes.fault("500")
         site.write(account)
 
@@ -109,15 +113,15 @@ def figures(sites):
         eventually("the command shows it", lambda: site.listed("notes")["failing"] == 1)
         for figure, least in ("accounts_failing", 1), ("accounts_waiting", 1), ("lag_seconds", 2):
             eventually(f"the metrics show {figure}", lambda: site.figure(figure, "notes") >= least)
-        assert site.figure("calls_total", "notes", 'outcome="failed"') > failed
+        assert site.calls("notes", "failed") > failed
         for name in "main", "other":
             assert site.figure("accounts_failing", name) == 0 and site.states(name)[0]["failing"] == 0, name
         notes.fault("410")
         site.command("webhook", "resume", "notes")
         eventually("it is off", lambda: site.figure("off", "notes") and site.listed("notes")["isOff"])
         assert all(state["isOff"] for state in site.states("notes"))
+        taken = site.calls("notes", "taken")
         notes.fault("")
-        taken = site.figure("calls_total", "notes", 'outcome="taken"')
         site.command("webhook", "resume", "notes")
 
         def recovered(state):
@@ -127,7 +131,7 @@ def figures(sites):
         assert site.wrote[account] in notes.seqs(account)
         for figure in "accounts_waiting", "accounts_failing", "lag_seconds", "off":
             eventually(f"{figure} is zero", lambda: site.figure(figure, "notes") == 0)
-        assert site.figure("calls_total", "notes", 'outcome="taken"') > taken
+        assert site.calls("notes", "taken") > taken
         assert site.figure("duration_seconds_count", "notes") > 0
 
 
