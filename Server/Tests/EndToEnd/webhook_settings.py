@@ -117,9 +117,12 @@ def figures(sites):
         for name in "main", "other":
             assert site.figure("accounts_failing", name) == 0 and site.states(name)[0]["failing"] == 0, name
         notes.fault("410")
+        failed = site.calls("notes", "failed")
         site.command("webhook", "resume", "notes")
         eventually("it is off", lambda: site.figure("off", "notes") and site.listed("notes")["isOff"])
-        assert all(state["isOff"] for state in site.states("notes"))
+        for state in site.listed("notes"), *site.states("notes"):
+            assert state["isOff"] and state["failure"] == "status.410", state
+        assert site.calls("notes", "failed") > failed
         taken = site.calls("notes", "taken")
         notes.fault("")
         site.command("webhook", "resume", "notes")

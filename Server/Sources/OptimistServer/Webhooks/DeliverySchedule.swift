@@ -15,6 +15,9 @@ struct DeliverySchedule {
         case redirected, late, unreachable
         /// The server's own data cannot be read or written.
         case storage
+
+        /// The answer that switches a receiver off.
+        static let gone = Failure.status(410)
     }
 
     /// How the calls for one account ended.

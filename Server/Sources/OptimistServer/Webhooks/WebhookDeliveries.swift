@@ -147,8 +147,14 @@ final class WebhookDeliveries: Service, AccountFollower {
             outcome = .failed(.storage)
         }
         switch outcome {
-        case .failed(let failure), .interrupted(let failure): note(failure)
-        case .done, .more, .gone: break
+        case .failed(let failure), .interrupted(let failure):
+            if note(failure) {
+                logger.warning(
+                    "A webhook failed. The server will call it again.",
+                    metadata: ["webhook": "\(webhook.name)", "failure": "\(failure)"])
+            }
+        case .gone: note(.gone)
+        case .done, .more: break
         }
         happened(.ended(account, outcome))
     }
@@ -212,19 +218,16 @@ final class WebhookDeliveries: Service, AccountFollower {
         }
     }
 
-    private func note(_ failure: DeliverySchedule.Failure) {
+    /// Returns whether the receiver did not fail in this way before.
+    @discardableResult private func note(_ failure: DeliverySchedule.Failure) -> Bool {
         metrics?.failed.increment()
-        let isNew = inbox.withLock { inbox in
+        return inbox.withLock { inbox in
             defer {
                 inbox.report.failure = "\(failure)"
                 inbox.report.failedAt = dependencies.now().timeIntervalSince1970
             }
             return inbox.report.failure != "\(failure)" || inbox.report.failing == 0
         }
-        guard isNew else { return }
-        logger.warning(
-            "A webhook failed. The server will call it again.",
-            metadata: ["webhook": "\(webhook.name)", "failure": "\(failure)"])
     }
 
     private func switchOff() async {
@@ -264,7 +267,7 @@ final class WebhookDeliveries: Service, AccountFollower {
     private func followRecord(_ known: inout WebhookRecord?) async {
         guard let record = try? await store.record(of: webhook.name), record != known else { return }
         happened(.switched(off: record.offSince != nil))
-        inbox.withLock { $0.report.isOff = record.offSince != nil }
+        inbox.withLock { $0.report.follow(record) }
         if let known, record.restarts != known.restarts {
             await addAll()
             happened(.retry)

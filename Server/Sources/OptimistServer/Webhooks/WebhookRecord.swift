@@ -5,7 +5,7 @@ import Foundation
 
 /// Whether a receiver is on, as an operator or its answer 410 decided.
 package struct WebhookRecord: Codable, Hashable, Sendable {
-    /// In seconds since 1970. Nil: it is on.
+    /// When the receiver answered 410, in seconds since 1970. Nil: it is on.
     package var offSince: Double?
     /// How often an operator moved its positions or switched it on. Servers then try all accounts at once.
     package var restarts = 0
@@ -39,6 +39,12 @@ package struct WebhookReport: Codable, Hashable, Sendable {
         types = webhook.types?.sorted()
         scope = webhook.scope.rawValue
     }
+
+    /// Takes over that the receiver is off, and why. The answer 410 may have come to another server.
+    mutating func follow(_ record: WebhookRecord) {
+        isOff = record.offSince != nil
+        if let time = record.offSince { (failure, failedAt) = ("\(DeliverySchedule.Failure.gone)", time) }
+    }
 }
 
 package struct StoredWebhook: Hashable, Sendable {
@@ -51,6 +57,7 @@ package struct StoredWebhook: Hashable, Sendable {
         self.name = name
         self.record = record.flatMap { $0.decoded() } ?? WebhookRecord()
         self.report = report.flatMap { $0.decoded() }
+        self.report?.follow(self.record)
     }
 
     var json: JSON {

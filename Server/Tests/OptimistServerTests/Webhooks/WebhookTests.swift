@@ -99,10 +99,16 @@ struct WebhookTests {
         let store = server.registry.store
         await #expect(throws: OptimistError.self) { try await server.carryOut(.webhook(.resume(name: "a"))) }
         try await store.change(webhook: "a") { $0.offSince = 1_700_000_000 }
+        // A server that did not call the receiver saves its report.
+        var report = WebhookReport(
+            Webhook(name: "a", url: try #require(URL(string: "https://example.org")), secrets: []))
+        report.failure = "status.500"
+        try await store.keep(report, of: "a")
         func listed() async throws -> JSON {
             try await server.carryOut(.webhook(.list))["webhooks"]?.array?.first ?? .null
         }
-        #expect(try await listed()["isOff"] == true)
+        let off = try await listed()
+        #expect(off["isOff"] == true && off["failure"] == "status.410" && off["failedAt"] == off["offSince"])
         #expect(try await server.carryOut(.webhook(.resume(name: "a")))["resumed"] == "a")
         #expect(try await listed()["isOff"] == false)
         #expect(try await store.record(of: "a").restarts == 1)
