@@ -151,8 +151,11 @@ package struct PostgresOpening: Sendable {
     /// Carries out an operator's command. If the command ends sessions, announces this to the running servers.
     package func carryOut(_ order: AccountOrder, _ keys: ServerKeys) async throws -> JSON {
         try await explaining { try keys.check(try migrated()) }
-        let storage = try await assemble(try await rememberedSchema() ?? .ofNoRows, keys)
-        let answer = try await explainingAsync { try await AccountOffice.carryOut(order, in: storage, dependencies) }
+        let schema = try await rememberedSchema()
+        let storage = try await assemble(schema ?? .ofNoRows, keys)
+        let answer = try await explainingAsync {
+            try await AccountOffice.carryOut(order, in: storage, of: schema, dependencies)
+        }
         await (storage.channel as? PostgresChannel)?.drain()
         return answer
     }

@@ -8,7 +8,7 @@ import NIOCore
 import OptimistCore
 import OptimistGazetteer
 @_spi(Internals) import OptimistServing
-import OptimistWire
+@_spi(Internals) import OptimistWire
 public import ServiceLifecycle
 import Synchronization
 
@@ -253,6 +253,7 @@ extension ServerConfiguration {
                 .account: AttemptRate(burst: signInBurstPerAccount, interval: attemptIntervals.account),
                 .serviceKey: AttemptRate(burst: signInBurstPerAddress, interval: attemptIntervals.address),
                 .reset: AttemptRate(burst: 3, interval: attemptIntervals.reset),
-            ])
+            ],
+            types: Set(SpaceTypes().added(to: schema).types.keys))
     }
 }

@@ -40,13 +40,19 @@ struct KeyCommand: ParsableCommand {
         var accounts: String?
         @Option(help: ArgumentHelp("The ids of spaces, separated by commas, or \"all\".", valueName: "all|ids"))
         var spaces: String?
-        @Option(help: ArgumentHelp("How many days it is valid. Default: until it is revoked.", valueName: "days"))
+        @Option(
+            help: ArgumentHelp(
+                "How many days it is valid, at most 3650. Default: until it is revoked.", valueName: "days"))
         var expires: Int?
         @OptionGroup var server: AccountOptions
 
         func validate() throws {
             guard (1...3650).contains(expires ?? 1) else {
                 throw ValidationError("--expires must be a number from 1 to 3650.")
+            }
+            for (option, list) in [("--types", types), ("--accounts", accounts), ("--spaces", spaces)]
+            where list?.names.contains("") == true {
+                throw ValidationError("\(option) has an empty name. Name at least one, or leave the option out.")
             }
         }
 
@@ -88,7 +94,7 @@ struct KeyCommand: ParsableCommand {
 }
 
 extension String {
-    fileprivate var names: [String] { split(separator: ",").map(String.init) }
+    fileprivate var names: [String] { split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
 }
 
 extension JSON {

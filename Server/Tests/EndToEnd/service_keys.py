@@ -85,6 +85,36 @@ def limits(sites):
 
 
 @claims
+def typos(sites):
+    """K1 A key with an unknown type or space, or an empty list, is refused with what to do, and none is made."""
+    stray = str(uuid.uuid4())
+    for site in sites:
+        before = site.command("key", "list")
+        for options, words in [
+                (["--types", "nope"], ["nope", "list, note"]), (["--types", "note,nope,note"], ["type nope", "list, note"]),
+                (["--types", ""], ["--types has an empty name"]), (["--types", "note,,list"], ["--types has an empty name"]),
+                (["--accounts", ""], ["--accounts has an empty name"]), (["--spaces", ","], ["--spaces has an empty name"]),
+                (["--spaces", stray], [f"no space {stray}", "optimist space list"])]:
+            status, out, err = run("key", "create", "typo", "--scope", "read", *options, *site.place)
+            assert status and not out and all(word in err for word in words), (options, out, err)
+        assert site.command("key", "list") == before
+        site.key("twice", "--types", "note,list,note")
+        found = json.loads(site.command("key", "list", "--json"))["keys"]
+        assert [key["types"] for key in found if key["name"] == "twice"] == [["note", "list"]], found
+
+
+@claims
+def types_of_stopped_data(sites):
+    """K1 The command knows the types of a directory that no server uses."""
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(folder, "--data", f"{folder}/data")
+        site.servers[0].terminate()
+        status, _, err = run("key", "create", "typo", "--scope", "read", "--types", "nope", *site.place)
+        assert status and "list, note" in err, err
+        site.key("right", "--types", "note")
+
+
+@claims
 def conditions(sites):
     """With ifInState, a program does not overwrite an edit that it has not read."""
     for site in sites:

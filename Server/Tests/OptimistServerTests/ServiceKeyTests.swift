@@ -165,14 +165,16 @@ struct ServiceKeyTests {
         for server in [one, two] { server.storage.close() }
     }
 
-    @Test func `K1 a key needs a name that no valid key has, and accounts that exist`()
+    @Test func `K1 a key needs a name that no valid key has, and accounts, spaces and types that exist`()
         async throws
     {
         try await serving { server, http async throws in
             _ = try await make(server, http)
-            func code(_ name: String, _ accounts: [String]?, _ spaces: [String]?) async -> OptimistError.Code? {
+            func code(
+                _ name: String, _ accounts: [String]?, _ spaces: [String]?, types: [String]? = nil
+            ) async -> OptimistError.Code? {
                 await #expect(throws: OptimistError.self) {
-                    _ = try await make(server, http, name, accounts: accounts, spaces: spaces)
+                    _ = try await make(server, http, name, types: types, accounts: accounts, spaces: spaces)
                 }?.code
             }
             #expect(await code("job", nil, nil) == .badServiceKey)
@@ -180,6 +182,12 @@ struct ServiceKeyTests {
             #expect(await code("a\nb", nil, nil) == .badServiceKey)
             #expect(await code("other", ["a0"], nil) == .badServiceKey)
             #expect(await code("other", nil, ["no id"]) == .badServiceKey)
+            #expect(await code("other", nil, [RowKey.id(0xFFF)]) == .badServiceKey)
+            #expect(await code("other", nil, nil, types: []) == .badServiceKey)
+            #expect(await code("other", nil, nil, types: ["List", "nope"]) == .badServiceKey)
+            let twice = try await make(server, http, "twice", types: ["Todo", "optimist_member", "Todo"])
+            let stored = try await server.storage.accounts.serviceKey(id: twice.id)
+            #expect(stored?.key.types == ["Todo", "optimist_member"])
             _ = try await server.carryOut(.key(.revoke(key: "job")))
             _ = try await make(server, http)
         }

@@ -27,7 +27,9 @@ package enum AccountOffice {
     ) async throws -> JSON {
         let storage = try open(directory, dependencies)
         defer { storage.close() }
-        return try await carryOut(order, in: storage, dependencies)
+        // Other orders also work on data with a schema that this version cannot read.
+        let schema: Schema? = if case .key(.create) = order { try RememberedSchema.read(in: directory) } else { nil }
+        return try await carryOut(order, in: storage, of: schema, dependencies)
     }
 
     /// Opens a directory that is not used by a server.
@@ -49,17 +51,21 @@ package enum AccountOffice {
             trouble: { nil }, close: { lock.release() })
     }
 
+    /// - Parameter schema: Nil: no server has served the data, or the order does not need a schema.
     package static func carryOut(
-        _ order: AccountOrder, in storage: OpenedStorage, _ dependencies: Dependencies = Dependencies()
+        _ order: AccountOrder, in storage: OpenedStorage, of schema: Schema?,
+        _ dependencies: Dependencies = Dependencies()
     ) async throws -> JSON {
         let configuration = ServerConfiguration(
-            storage: ServerStorage { _ in storage }, schema: .ofNoRows, dependencies: dependencies)
+            storage: ServerStorage { _ in storage }, schema: schema ?? .ofNoRows, dependencies: dependencies)
+        var settings = configuration.accountSettings
+        if schema == nil { settings.types = nil }
         let pokes = Pokes(channel: storage.channel)
         let accounts = Accounts(
             storage: storage, access: AccessTokens(key: storage.keys.access, lifetime: 1),
             passwords: Passwords(cost: .ofThisProcess), pokes: pokes,
             tell: { pokes.announce(.changed(account: $0, types: $1, state: $2)) },
-            settings: configuration.accountSettings, forgetful: nil,
+            settings: settings, forgetful: nil,
             log: SecurityLog(logger: Logger(label: "optimist.account") { _ in SwiftLogNoOpLogHandler() }),
             dependencies: dependencies)
         return try await accounts.carryOut(order)

@@ -13,6 +13,8 @@ final class Accounts: Sendable {
         var signIn: SignInMode
         var ownerlessSpaces: OwnerlessSpaces
         var attempts: [AttemptKind: AttemptRate]
+        /// The types that rows may have. Nil: no server has served the data, or the order does not need them.
+        var types: Set<String>?
     }
 
     let store: any AccountStore

@@ -32,8 +32,9 @@ extension Accounts {
         case .create(let name, let scope, let types, let accounts, let spaces, let days):
             let secret = ServiceKeySecret()
             let key = ServiceKey(
-                id: secret.id, name: name, hash: Data(secret.hash), scope: scope, types: types, accounts: accounts,
-                spaces: try spaces.map { try $0.map(Self.account(ofSpace:)) }, createdAt: time,
+                id: secret.id, name: name, hash: Data(secret.hash), scope: scope, types: types.map(Self.merged),
+                accounts: accounts.map(Self.merged),
+                spaces: try spaces.map { Self.merged(try $0.map(Self.account(ofSpace:))) }, createdAt: time,
                 expiresAt: days.map { time + Double($0) * 86_400 })
             try await check(key)
             try await store.add(key)
@@ -67,10 +68,36 @@ extension Accounts {
         if try await store.serviceKeys().contains(where: { $0.key.name == key.name && $0.key.isValid(at: time) }) {
             throw OptimistError(.badServiceKey, "A valid key has this name. Choose another name, or revoke that key.")
         }
+        if key.types?.isEmpty == true {
+            throw OptimistError(.badServiceKey, "A key must allow at least one type. No key was made.")
+        }
+        if let known = settings.types, let type = key.types?.first(where: { !known.contains($0) }) {
+            throw OptimistError(
+                .badServiceKey,
+                """
+                The schema does not have the type \(type). Its types are \(known.sorted().joined(separator: ", ")). No \
+                key was made.
+                """)
+        }
         for account in key.accounts ?? [] where try await store.account(id: account) == nil {
             throw OptimistError(
                 .badServiceKey, "There is no account \(account). `optimist account list` lists all accounts.")
         }
+        for space in key.spaces ?? [] {
+            do { _ = try await spaces.summary(of: space) } catch StoreError.noAccount {
+                throw OptimistError(
+                    .badServiceKey,
+                    """
+                    There is no space \(SpaceAccount.space(of: space) ?? space). `optimist space list` lists all spaces.
+                    """)
+            }
+        }
+    }
+
+    /// The names in their order, each once.
+    private static func merged(_ names: [String]) -> [String] {
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0).inserted }
     }
 
     private static func account(ofSpace space: String) throws -> String {
