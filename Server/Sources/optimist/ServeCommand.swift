@@ -155,10 +155,11 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "An address of your backend that may refuse or amend what clients write, before it is stored.",
             discussion: """
-                A URL, then settings: \(EndpointOption.hookExplained). The deadline, 2 s by default, is for all calls \
-                of one request. Writes wait for it, so the address should be near.
+                Only one: a URL, then settings: \(EndpointOption.hookExplained). The deadline, 2 s by default, is for \
+                all calls of one request. Writes wait for it, so the address should be near.
                 """, valueName: "url"), transform: EndpointOption.hook)
-    var hook: EndpointOption?
+    // An array, because the parser would silently drop all but the last.
+    var hook: [EndpointOption] = []
 
     @Option(
         help: ArgumentHelp(
@@ -203,7 +204,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
         guard connectionsPerAddress > 0 else { throw ValidationError("--connections-per-address must be at least 1.") }
         for option in identityProvider { _ = try option.provider() }
-        for endpoint in webhook + [hook].compactMap(\.self) { try endpoint.validate() }
+        for endpoint in webhook + hook { try endpoint.validate() }
+        guard hook.count <= 1 else {
+            throw ValidationError("--hook: only one hook is possible. Name one address, which decides about all rows.")
+        }
         guard spaceRows > 0 else { throw ValidationError("--space-rows must be at least 1.") }
         guard (1...10_000).contains(spaceMembers) else {
             throw ValidationError("--space-members must be a number from 1 to 10000.")
@@ -294,7 +298,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await OptimistServer(
             configuration: ServerConfiguration(
                 host: host, port: port, storage: storage, schema: schema,
-                acceptedChanges: accept, hook: try hook.map { try $0.hook() },
+                acceptedChanges: accept, hook: try hook.first.map { try $0.hook() },
                 webhooks: try webhook.map { try $0.webhook() }, allowsOneDeviceOnly: oneDevice,
                 signUp: signUp, identityProviders: try identityProvider.map { try $0.provider() }, signIn: signIn,
                 deliverReset: resetHook.map { ResetHook(program: $0).deliver },

@@ -50,7 +50,7 @@ struct ServeSetting: Sendable {
         ServeSetting("webhook", .list) { command in
             command.webhook.isEmpty ? nil : command.webhook.map(\.text).joined(separator: ",")
         },
-        ServeSetting("hook", .text) { $0.hook?.text },
+        ServeSetting("hook", .text) { $0.hook.first?.text },
         ServeSetting("reset-hook", .text) { $0.resetHook },
         ServeSetting("tombstone-days", .number) { "\($0.tombstoneDays)" },
         ServeSetting("gazetteer", .text) { $0.gazetteer },

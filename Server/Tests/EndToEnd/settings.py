@@ -71,6 +71,17 @@ def apps_of_links(folder):
     fails("serve", "--port", "0", "--data", folder / "apps", "--app-store", STORE, saying=["--app-id", APPS[0]])
 
 
+@claims
+def one_hook(folder):
+    """O10 D7 a second --hook is refused, and a flag overrides the hook of the environment."""
+    hooks = [f"http://127.0.0.1:{port}/before" for port in (1, 2)]
+    status, _, problem = run("serve", "--print-configuration", "--hook", hooks[0], "--hook", hooks[1])
+    assert status == 64 and "only one hook" in problem, problem
+    found, _ = printed("--hook", hooks[0], OPTIMIST_HOOK=hooks[1])
+    assert found["hook"] == (hooks[0], "--hook"), found
+    assert printed(OPTIMIST_HOOK=hooks[1])[0]["hook"] == (hooks[1], "OPTIMIST_HOOK")
+
+
 DATABASE = "postgres://127.0.0.1:1/nowhere"
 
 
