@@ -147,7 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
                 May be repeated: a URL, then settings, such as "https://backend.example.org/optimist secret=FILE \
                 type=order". The settings are \(EndpointOption.webhookExplained). The name is the host without \
                 name=NAME; the server remembers by it what it has sent. Without secret=FILE, the secret is in \
-                OPTIMIST_WEBHOOK_SECRET. `optimist webhook secret` creates one. See Documentation/Webhooks.md.
+                OPTIMIST_WEBHOOK_SECRET. `optimist webhook secret` creates one.
                 """, valueName: "url"), transform: EndpointOption.webhook)
     var webhook: [EndpointOption] = []
 

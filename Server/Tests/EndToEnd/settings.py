@@ -72,6 +72,13 @@ def apps_of_links(folder):
 
 
 @claims
+def help_without_guides(folder):
+    """the help and the manual pages name no file of Documentation, because no package has it."""
+    status, said, _ = run("--experimental-dump-help")
+    assert status == 0 and "optimist webhook secret" in said and "Documentation/" not in said
+
+
+@claims
 def one_hook(folder):
     """O10 D7 a second --hook is refused, and a flag overrides the hook of the environment."""
     hooks = [f"http://127.0.0.1:{port}/before" for port in (1, 2)]
