@@ -45,7 +45,7 @@ struct WebhookCommand: ParsableCommand {
         var name: String
         @Option(
             help: ArgumentHelp(
-                "Where to begin: start, end (skip all transactions so far), or the number of a transaction.",
+                "Where to begin: start, end (skip all transactions so far), or the number of an account's transaction.",
                 valueName: "start|end|number"),
             transform: { text in
                 switch text {
@@ -62,6 +62,13 @@ struct WebhookCommand: ParsableCommand {
         @Option(help: ArgumentHelp("The id of an account. Default: all accounts.", valueName: "id"))
         var account: String?
         @OptionGroup var server: AccountOptions
+
+        func validate() throws {
+            guard account != nil || from == 1 || from == .max else {
+                throw ValidationError(
+                    "--from with a number needs --account, because each account counts its own transactions.")
+            }
+        }
 
         func run() async throws {
             try await server.carryOut(.webhook(.replay(name: name, seq: from, account: account))) {

@@ -239,6 +239,11 @@ def replay(sites):
         assert main.notes[before:] == [(account, seq) for seq in again], main.notes[before:]
         status, _, err = run("webhook", "replay", "main", "--from", "1", "--account", "nobody", *site.place)
         assert status and "no account" in err, err
+        last = site.wrote[account]
+        status, _, err = run("webhook", "replay", "main", "--from", 99_999, "--account", account, *site.place)
+        assert status and f"its last one is {last}" in err, err
+        status, _, err = run("webhook", "replay", "main", "--from", 99_999, *site.place)
+        assert status == 64 and "needs --account" in err, err
         main.fault("500")
         site.write(account)
         eventually("it fails", lambda: site.listed("main")["failing"], 60)

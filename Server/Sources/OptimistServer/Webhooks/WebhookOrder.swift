@@ -12,13 +12,13 @@ package enum WebhookOrder: Codable, Hashable, Sendable {
     /// Sends from a transaction on.
     ///
     /// - Parameters:
-    ///   - seq: The first transaction to send. A number beyond the last skips all transactions.
+    ///   - seq: The first transaction to send. `Int64.max` skips all transactions.
     ///   - account: Nil: in all accounts.
     case replay(name: String, seq: Int64, account: String?)
 }
 
 extension Accounts {
-    /// - Throws: ``OptimistError`` with code `account.notFound`.
+    /// - Throws: ``OptimistError`` with code `account.notFound`, also if the account does not have the transaction.
     func carryOut(_ order: WebhookOrder) async throws -> JSON {
         switch order {
         case .list: return ["webhooks": .array(try await webhooks())]
@@ -28,7 +28,7 @@ extension Accounts {
             return ["resumed": .string(name)]
         case .replay(let name, let seq, let account):
             try await checkWebhook(name)
-            if let account { try await checkAccount(account) }
+            if let account { try await check(account, has: seq) }
             try await store.set(positionsOf: name, to: max(0, seq - 1), in: account)
             try await resume(name)
             return ["replayed": .string(name)]
@@ -44,10 +44,20 @@ extension Accounts {
         }
     }
 
-    private func checkAccount(_ id: String) async throws {
-        do { _ = try await spaces.summary(of: id) } catch StoreError.noAccount {
+    private func check(_ account: String, has seq: Int64) async throws {
+        let last: Int64
+        do { last = try await spaces.summary(of: account).seq } catch StoreError.noAccount {
             throw OptimistError(
                 .notFound, "There is no account with this id. `optimist account list` lists all accounts.")
+        }
+        // An account without transactions also has a start and an end.
+        guard seq <= max(last, 1) || seq == .max else {
+            throw OptimistError(
+                .notFound,
+                """
+                The account does not have the transaction \(seq): its last one is \(last). The webhook was not \
+                changed. `--from end` skips all transactions so far.
+                """)
         }
     }
 

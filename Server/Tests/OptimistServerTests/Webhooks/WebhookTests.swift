@@ -119,6 +119,24 @@ struct WebhookTests {
         }
     }
 
+    @Test func `D6 a replay from a transaction that an account does not have is refused`() async throws {
+        let site = Site()
+        let server = try await site.open()
+        let (person, store) = (try await server.signUp(), server.registry.store)
+        try await store.change(webhook: "a") { _ in }
+        func replay(_ seq: Int64) async throws {
+            _ = try await server.carryOut(.webhook(.replay(name: "a", seq: seq, account: person.account)))
+        }
+        try await replay(1)
+        _ = try await server.call(
+            person, "todo/set", ["create": [RowKey.id(1): ["content": "tea"]]], push: 1)
+        let error = await #expect(throws: OptimistError.self) { try await replay(2) }
+        #expect(error?.message.contains("its last one is 1") == true)
+        #expect(try await store.record(of: "a").restarts == 1)
+        try await replay(.max)
+        #expect(try await store.position(of: "a", in: person.account) == 1)
+    }
+
     /// Runs the deliveries of one receiver until it has `count` messages. `answer` gives the status of each call.
     private static func sent(
         _ webhook: Webhook, of server: OptimistServer, count: Int,
