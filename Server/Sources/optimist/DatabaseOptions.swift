@@ -35,8 +35,8 @@ struct DatabaseOptions: ParsableArguments {
         throw OptimistError(
             .wrongSecret,
             """
-            Servers that share a database need one secret. Create it once with `optimist secret > FILE`, copy it to \
-            every server, and pass it with --secret FILE or in OPTIMIST_SECRET.
+            Servers that share a database need one secret. Create it once with `(umask 077; optimist secret > FILE)`, \
+            copy it to every server, and pass it with --secret FILE or in OPTIMIST_SECRET.
             """)
     }
 }

@@ -107,8 +107,8 @@ struct EndpointOption: Hashable, Sendable {
             throw OptimistError(
                 .badWebhook,
                 """
-                \(option) needs a secret for its signatures. Create one with `optimist webhook secret > FILE`, and pass \
-                it with secret=FILE or in \(Self.variable).
+                \(option) needs a secret for its signatures. Create one with \
+                `(umask 077; optimist webhook secret > FILE)`, and pass it with secret=FILE or in \(Self.variable).
                 """)
         }
         return try texts.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map { try WebhookSecret(String($0)) }

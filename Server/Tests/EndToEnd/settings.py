@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from claims import Claims  # noqa: E402
+from guides import DOCUMENTATION  # noqa: E402
 from phones import free_port  # noqa: E402
 from program import OPTIMIST, PATIENCE, Program, eventually, run  # noqa: E402
 
@@ -69,6 +71,18 @@ def apps_of_links(folder):
     assert found["app-store"] == (STORE, str(file)), found
     assert printed()[0]["app-id"] == ("-", "default")
     fails("serve", "--port", "0", "--data", folder / "apps", "--app-store", STORE, saying=["--app-id", APPS[0]])
+
+
+@claims
+def secrets_of_guides(folder):
+    """the commands of the guides write secrets into files that only their user can read."""
+    place = folder / "guides"
+    place.mkdir()
+    environment = {**os.environ, "PATH": f"{Path(OPTIMIST).resolve().parent}:{os.environ['PATH']}"}
+    for page, name in ("Webhooks.md", "webhook.secret"), ("Deploying.md", "secret"):
+        [command] = re.findall(rf"^.*optimist .*> {name}\b.*$", (DOCUMENTATION / page).read_text(), re.MULTILINE)
+        subprocess.run(["bash", "-c", command], cwd=place, env=environment, timeout=PATIENCE, check=True)
+        assert (place / name).stat().st_mode & 0o777 == 0o600 and (place / name).read_text(), name
 
 
 @claims
