@@ -18,7 +18,7 @@ from pathlib import Path
 
 from service_sites import CORE, GUIDE, ask, places
 from claims import Claims
-from guides import node, script
+from guides import blocks, node, script
 from program import OPTIMIST, PATIENCE, eventually
 from writers import enter
 
@@ -97,6 +97,12 @@ def guide(sites):
             assert [row["title"] for row in news["list"]] == ["We are open"], news
             refused = Path(folder, "billing.key").read_text().strip()
             assert ask(site.port, "GET", "/service/accounts", token=refused)[0] == 401
+            [find] = [block for block in blocks(GUIDE, "sh") if block.startswith("curl") and "found.json" in block]
+            failed = subprocess.run(
+                ["bash", "-c", f"set -e\n{find}"], cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
+                env={**environment, "SYNC_KEY": refused})
+            assert failed.returncode == 22 and "401" in failed.stderr, failed
+            assert "revoked" in Path(folder, "found.json").read_text(), "the server's answer is lost"
             late, sent = str(uuid.uuid4()), str(uuid.uuid4())
             change(create={
                 row: {"number": row, "due": "2025-12-31T00:00:00Z", "status": "open"} for row in (late, sent)})
