@@ -86,7 +86,7 @@ def limits(sites):
 
 @claims
 def typos(sites):
-    """K1 A key with an unknown type or space, or an empty list, is refused with what to do, and none is made."""
+    """K1 A key with an unknown type or space, or with an empty list, is not made."""
     stray = str(uuid.uuid4())
     for site in sites:
         before = site.command("key", "list")
