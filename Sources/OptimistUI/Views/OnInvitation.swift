@@ -1,6 +1,7 @@
 // This source file is part of the Optimist open source project, under the MIT licence.
 
 #if canImport(SwiftUI)
+    import Foundation
     import GRDB
     public import Optimist
     public import SwiftUI
