@@ -203,3 +203,19 @@ def release(level):
             for trial in trials
         ),
     ]
+
+
+def apple():
+    """Type-checks the code for Apple's systems, which only a Mac can compile."""
+    if platform.system() != "Linux":
+        return []
+    return [Stage("type-check for Apple's systems", ["Scripts/typecheck-apple"], needs=["build"])]
+
+
+def optimist():
+    """The path of the command after its build."""
+    return os.environ.get("OPTIMIST", optimist_in("debug"))
+
+
+def optimist_in(configuration):
+    return os.path.abspath(f"Server/.build/{configuration}/optimist")
