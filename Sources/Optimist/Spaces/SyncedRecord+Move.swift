@@ -10,7 +10,9 @@ extension SyncedRecord {
     ///
     /// It sets only the column that names the space, in the database. The record keeps its value.
     ///
-    /// - Parameter space: Nil: the person's own account.
+    /// - Parameters:
+    ///   - space: Nil: the person's own account.
+    ///   - db: The connection of the write.
     /// - Throws: `OptimistError` with code `invalidTable` if the table's ``SyncRules`` do not name such a column: move
     ///   the row's root instead. GRDB's `RecordError` if the row does not exist. The write throws at its end if the
     ///   person may not write in both places, and then writes nothing.
